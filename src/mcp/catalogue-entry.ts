@@ -1,0 +1,1 @@
+export type { CompiledEntry } from './call.js';

@@ -1,0 +1,18 @@
+import type { Caller } from './call.js';
+import type { CompiledEntry } from './catalogue-entry.js';
+
+/** The ordered interceptors of every call: audit → decide → validate → consume. Bound in app.module.ts, in this order. */
+export const CALL_STEPS = Symbol('CALL_STEPS');
+
+/** Entries that are not classes, such as the tools of an upstream MCP server. */
+export interface CatalogueSource {
+  entries(): readonly CompiledEntry[];
+}
+export const CATALOGUE_SOURCES = Symbol('CATALOGUE_SOURCES');
+
+/** Which entries a caller sees. The default is everything. Throws a CallError when the caller may not list at all. */
+export interface Visibility {
+  /** A key that is equal for callers with the same view, so that views are rendered once; `all` for everything. */
+  view(caller: Caller): { readonly key: string; readonly sees: (entry: CompiledEntry) => boolean };
+}
+export const VISIBILITY = Symbol('VISIBILITY');
