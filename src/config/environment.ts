@@ -1,0 +1,30 @@
+import { resolve } from 'node:path';
+import { loadSettings } from './load-settings.js';
+import { ConfigurationError } from './problem.js';
+import type { SectionClass } from './section.js';
+import { readBoundedFile, readTextFile, UnreadableFileError } from './secret-file.js';
+import type { Settings } from './settings.js';
+
+/**
+ * The only place that reads the process's environment and the `.env` file of its working directory; both are read, never
+ * written. Throws `ConfigurationError`.
+ */
+export function settingsOfProcess(sections: readonly SectionClass[]): Settings {
+  return loadSettings(process.env, sections, { dotenv: dotenvOf(process.cwd()) });
+}
+
+/**
+ * Text of the folder's `.env`, undefined when there is none. One that is there but cannot be read is a problem of its
+ * own, reported alone: without it every other complaint would be a guess.
+ */
+export function dotenvOf(folder: string): string | undefined {
+  const path = resolve(folder, '.env');
+  try {
+    return readTextFile(path, (file) => readBoundedFile(file));
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+    if (error.reason.includes('ENOENT')) return undefined;
+    const problem = `is in the working directory but cannot be read: ${error.reason}`;
+    throw new ConfigurationError([{ variable: '.env', problem }]);
+  }
+}
