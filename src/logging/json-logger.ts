@@ -65,8 +65,9 @@ export class JsonLogger extends ConsoleLogger {
     return this.#sink.flush(milliseconds);
   }
 
+  /** Nest's start-up lines (modules, routes) say nothing to an operator. */
   override log(message: unknown, ...rest: unknown[]): void {
-    this.#foreign('INFO', message, rest);
+    this.#foreign('DEBUG', message, rest);
   }
 
   override error(message: unknown, ...rest: unknown[]): void {

@@ -80,7 +80,7 @@ describe('Nest’s own logs', () => {
     log.debug('d');
     log.fatal('f');
     expect(sink.records.map(({ level, logger: name, message }) => [level, name, message])).toEqual([
-      ['INFO', 'nest.NestApplication', 'Nest application successfully started'],
+      ['DEBUG', 'nest.NestApplication', 'Nest application successfully started'],
       ['WARNING', 'nest', 'careful'],
       ['DEBUG', 'nest', 'v'],
       ['DEBUG', 'nest', 'd'],
