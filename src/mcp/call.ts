@@ -1,3 +1,5 @@
+import type { CallStream } from './call-stream.js';
+
 export type CallKind = 'tool' | 'resource' | 'prompt';
 
 /** Who is asking, as far as the transport can tell. The credential is an argument and is kept nowhere else. */
@@ -60,8 +62,13 @@ export interface McpCall {
   part(name?: string): PartGrant;
   /** Filled in by `decide`; by default everything is allowed with the sources' own credentials. */
   grants: ReadonlyMap<string, PartGrant> | undefined;
-  /** What to hand to the executor of `source`, in the name of a part where the call is a composite. */
+  /**
+   * What to hand to the executor of `source`, in the name of a part where the call is a composite. Throws when that part
+   * is not allowed: ask `part()` first.
+   */
   options(source: string, part?: string, signal?: AbortSignal): SourceOptions;
+  /** Progress and log messages to the caller while the call runs; absent outside of a protocol exchange. */
+  readonly stream?: CallStream;
 }
 
 /** What the journal has collected, for the audit to read. */

@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Caller } from './call.js';
+
+/** Longest text that is taken over from a header or from `clientInfo`, in UTF-16 units. */
+const LONGEST = 256;
+const LONGEST_CREDENTIAL = 16_384;
+
+const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo';
+
+/** W3C Trace Context, level 1: `version-traceid-parentid-flags`; all zeros are invalid. */
+const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}/;
+
+/**
+ * Who is asking, from the headers and, in the 2026 era, from the `_meta` of the message. Nothing of it is verified here;
+ * in the 2025 era a stateless request names no client, so the User-Agent stands in.
+ */
+export function callerOf(headers: IncomingHttpHeaders, body: unknown, credentialHeader: string): Caller {
+  const info = metaOf(body)?.[CLIENT_INFO];
+  return {
+    credential: credentialOf(headers[credentialHeader]),
+    client: (isRecord(info) ? nameAndVersion(info) : undefined) ?? short(headers['user-agent']),
+    language: short(headers['accept-language']),
+  };
+}
+
+/** Trace of the request: `_meta.traceparent` (SEP-414) or the header. Undefined when there is none or it is not valid. */
+export function traceIdOf(headers: IncomingHttpHeaders, body: unknown): string | undefined {
+  const traceparent = metaOf(body)?.['traceparent'] ?? headers['traceparent'];
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+}
+
+function credentialOf(value: string | string[] | undefined): string {
+  if (typeof value !== 'string' || value.length > LONGEST_CREDENTIAL) return '';
+  return value.replace(/^Bearer +/i, '').trim();
+}
+
+function nameAndVersion({ name, version }: Record<string, unknown>): string | undefined {
+  if (typeof name !== 'string') return undefined;
+  return short(typeof version === 'string' ? `${name}/${version}` : name);
+}
+
+function short(text: string | undefined): string | undefined {
+  return text === undefined || text.length <= LONGEST ? text : text.slice(0, LONGEST);
+}
+
+function metaOf(body: unknown): Record<string, unknown> | undefined {
+  const params = isRecord(body) ? body['params'] : undefined;
+  const meta = isRecord(params) ? params['_meta'] : undefined;
+  return isRecord(meta) ? meta : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,120 @@
+import type { OnApplicationBootstrap } from '@nestjs/common';
+import type { DiscoverableDecorator, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
+import type { Bindings } from './bindings.js';
+import type { Caller, CallKind, McpCall } from './call.js';
+import { CatalogueError } from './catalogue-error.js';
+import type { CompiledEntry } from './catalogue-entry.js';
+import { CallPipeline } from './call-pipeline.js';
+import { CatalogueViews } from './catalogue-views.js';
+import { compilePrompt, compileResource, compileTool } from './compile-entry.js';
+import { McpPrompt, McpResource, McpTool } from './decorators.js';
+import type { McpPromptOptions, McpResourceOptions, McpToolOptions, Prompt, Resource, Tool } from './decorators.js';
+import type { ErrorFilter } from './error.filter.js';
+import { CatalogueHost, UNKNOWN, unknownEntry } from './unknown-entry.js';
+
+const KINDS: readonly CallKind[] = ['tool', 'resource', 'prompt'];
+
+/**
+ * Every tool, resource and prompt of this process, compiled once when the application is built and fixed from then on.
+ * What cannot be served is an error of the start, all of it at once, and never of a call.
+ */
+export class Catalogue implements OnApplicationBootstrap {
+  readonly #entries: Record<CallKind, Map<string, CompiledEntry>> = {
+    tool: new Map(),
+    resource: new Map(),
+    prompt: new Map(),
+  };
+  #unknown: Record<CallKind, CompiledEntry>;
+  #views: CatalogueViews;
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly contexts: ExternalContextCreator,
+    private readonly bindings: Bindings,
+    private readonly filter: ErrorFilter,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const pipeline = new CallPipeline(this.contexts, this.bindings.steps, this.filter);
+    const problems: string[] = [];
+    for (const compile of this.classes(pipeline)) this.admit(compile, problems);
+    for (const source of this.bindings.sources) {
+      for (const entry of source.entries()) this.admit(() => wired(entry, pipeline), problems);
+    }
+    if (problems.length > 0) throw new CatalogueError(problems);
+    this.#unknown = {
+      tool: unknownEntry('tool', pipeline),
+      resource: unknownEntry('resource', pipeline),
+      prompt: unknownEntry('prompt', pipeline),
+    };
+    const sorted = KINDS.map((kind) => [kind, this.entries(kind)] as const);
+    this.#views = new CatalogueViews(Object.fromEntries(sorted), this.bindings.visibility);
+  }
+
+  /** The entry with that name (for a resource: that URI), or the one that stands for everything unknown. */
+  find(kind: CallKind, name: string): CompiledEntry {
+    return this.#entries[kind].get(name) ?? this.#unknown[kind];
+  }
+
+  /** In the order in which lists show them: by name, in code units, so that all replicas agree. */
+  entries(kind: CallKind): readonly CompiledEntry[] {
+    return [...this.#entries[kind].values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /**
+   * Definitions of what `caller` sees. The same array for every caller with the same view. Throws the CallError of a
+   * caller who may not list at all.
+   */
+  definitions(kind: CallKind, caller: Caller): readonly unknown[] {
+    return this.#views.definitions(kind, caller);
+  }
+
+  /** The JSON text of an array that `definitions` gave; undefined for any other. */
+  serialised(definitions: unknown): string | undefined {
+    return this.#views.serialised(definitions);
+  }
+
+  private *classes(pipeline: CallPipeline): Generator<() => CompiledEntry> {
+    for (const [options, tool] of this.decorated<McpToolOptions, Tool<unknown, unknown>>(McpTool)) {
+      yield () => compileTool(options, tool, pipeline);
+    }
+    for (const [options, resource] of this.decorated<McpResourceOptions, Resource>(McpResource)) {
+      yield () => compileResource(options, resource, pipeline);
+    }
+    for (const [options, prompt] of this.decorated<McpPromptOptions, Prompt<unknown>>(McpPrompt)) {
+      yield () => compilePrompt(options, prompt, pipeline);
+    }
+  }
+
+  private *decorated<Options, Instance>(decorator: DiscoverableDecorator<Options>): Generator<[Options, Instance]> {
+    for (const provider of this.discovery.getProviders({ metadataKey: decorator.KEY })) {
+      const options = this.discovery.getMetadataByDecorator<DiscoverableDecorator<Options>>(decorator, provider);
+      if (options !== undefined && !provider.isAlias) yield [options, provider.instance as Instance];
+    }
+  }
+
+  private admit(compile: () => CompiledEntry, problems: string[]): void {
+    try {
+      const entry = compile();
+      const entries = this.#entries[entry.kind];
+      if (entries.has(entry.name)) problems.push(`${entry.kind} '${entry.name}': there are two of them`);
+      else if (entry.name === UNKNOWN) problems.push(`${entry.kind} '${UNKNOWN}': the name stands for what is unknown`);
+      else entries.set(entry.name, entry);
+    } catch (error) {
+      if (!(error instanceof CatalogueError)) throw error;
+      problems.push(...error.problems);
+    }
+  }
+}
+
+/**
+ * An entry that is no class walks the same steps around its own `run`. Its schemas are somebody else's (an upstream
+ * server's) and pass as they are, but for the header declarations that nobody here would check.
+ */
+function wired(entry: CompiledEntry, pipeline: CallPipeline): CompiledEntry {
+  if (JSON.stringify(entry.definition).includes('"x-mcp-header"')) {
+    throw new CatalogueError([`${entry.kind} '${entry.name}': uses x-mcp-header, which this server does not check`]);
+  }
+  const host = new CatalogueHost();
+  return { ...entry, run: pipeline.around(host, entry.name, (call: McpCall) => entry.run(call)) };
+}

@@ -1,0 +1,172 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { OnApplicationBootstrap } from '@nestjs/common';
+import {
+  SUPPORTED_PROTOCOL_VERSIONS,
+  classifyInboundRequest,
+  type JSONRPCRequest,
+  type McpHttpHandler,
+} from '@modelcontextprotocol/server';
+import type { EventLog } from '../../logging/event-log.js';
+import type { CallGate } from '../call-gate.js';
+import type { Catalogue } from '../catalogue.js';
+import type { ChangeBus } from '../changes.js';
+import { BUSY, STOPPING, refuse } from '../edge/refusal.js';
+import type { Inbound } from '../inbound.js';
+import { isRecord } from '../json-schema.js';
+import { Answer, acceptsEventStream } from './answer.js';
+import { Delegate } from './delegate.js';
+import { LegacyExchange } from './legacy-exchange.js';
+import { ModernExchange } from './modern-exchange.js';
+import { MODERN_REVISION, ServerFactory, type Kept } from './server-factory.js';
+
+/** Methods of the 2026 era that are served here, and the parameter that the `Mcp-Name` header must repeat. */
+const NAME_HEADER_SOURCE = new Map<string, string | undefined>([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tools/list', undefined],
+  ['prompts/list', undefined],
+  ['resources/list', undefined],
+  ['resources/templates/list', undefined],
+]);
+
+const LISTEN = 'subscriptions/listen';
+
+type Modern = Extract<ReturnType<typeof classifyInboundRequest>, { kind: 'modern' }>;
+
+/**
+ * Both eras on one endpoint. The SDK decides the era and speaks the protocol; the two transports in this folder carry the
+ * usual requests, and whatever is unusual (a header that does not match literally, `server/discover`, subscriptions,
+ * batches, versions that nobody knows) goes to the SDK's own handlers. The conformance runs guard the shortcut.
+ *
+ * Arguments are kept away from the SDK: its refusal of, say, a text in their place would be neither audited nor ours.
+ */
+export class ProtocolEngine implements OnApplicationBootstrap {
+  #servers: ServerFactory;
+  #delegate: Delegate;
+  #calls: McpHttpHandler;
+  #streams: McpHttpHandler;
+  #streamsEnded = false;
+
+  constructor(
+    private readonly serviceName: string,
+    private readonly catalogue: Catalogue,
+    private readonly gate: CallGate,
+    private readonly log: EventLog,
+    /** Asked when the application is built: only then is it known whether somebody binds a bus. */
+    private readonly bus: () => ChangeBus | undefined,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const bus = this.bus();
+    this.#servers = new ServerFactory(this.serviceName, this.catalogue, this.log, bus !== undefined);
+    this.#delegate = new Delegate(this.#servers, this.log);
+    this.#calls = this.#delegate.handler(bus);
+    this.#streams = this.#delegate.handler(bus);
+  }
+
+  /** Answers one POST whose body has been read and parsed. Rejects only on a fault of this server. */
+  async handle(req: IncomingMessage, res: ServerResponse, body: unknown, inbound: Inbound): Promise<void> {
+    const outcome = classifyInboundRequest({
+      httpMethod: 'POST',
+      protocolVersionHeader: header(req, 'mcp-protocol-version'),
+      mcpMethodHeader: header(req, 'mcp-method'),
+      mcpNameHeader: header(req, 'mcp-name'),
+      body,
+    });
+    if (outcome.kind === 'modern') return this.handleModern(req, res, outcome, inbound);
+    if (outcome.kind === 'reject') return this.#delegate.fetch(this.#calls, req, res, body, inbound);
+    if (outcome.reason === 'batch') return this.handleBatch(req, res, body, inbound);
+    // Nothing that a notification or a posted response could mean to a server without sessions.
+    if (outcome.reason === 'notification' || outcome.reason === 'response') {
+      res.writeHead(202).end();
+      return;
+    }
+    const version = outcome.reason === 'no-claim' ? outcome.requestedVersion : undefined;
+    if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
+      return this.#delegate.stateless(req, res, body, inbound);
+    }
+    await this.handleLegacy(req, res, body as JSONRPCRequest, inbound);
+  }
+
+  /** Ends the open `subscriptions/listen` streams with their proper result, and refuses new ones. First step of a stop. */
+  async endStreams(): Promise<void> {
+    this.#streamsEnded = true;
+    await this.#streams.close();
+  }
+
+  /** Last step of a stop, when no call is in flight: the SDK's handler cuts what it still serves. */
+  async close(): Promise<void> {
+    await this.endStreams();
+    await this.#calls.close();
+  }
+
+  private async handleModern(
+    req: IncomingMessage,
+    res: ServerResponse,
+    route: Modern,
+    inbound: Inbound,
+  ): Promise<void> {
+    const { message: sent, messageKind, classification } = route;
+    if (messageKind === 'request' && sent.method === LISTEN) return this.listen(req, res, sent, inbound);
+    const { message, kept } = withoutArguments(sent);
+    if (messageKind !== 'request' || !isUsual(req, route)) {
+      return this.#delegate.fetch(this.#calls, req, res, message, inbound, kept);
+    }
+    const request = message as JSONRPCRequest;
+    const exchange = new ModernExchange(classification, request.id, this.answer(req, res));
+    await this.#servers.create('modern', inbound, request.method, kept).connect(exchange);
+    exchange.dispatch(request);
+  }
+
+  private async handleLegacy(
+    req: IncomingMessage,
+    res: ServerResponse,
+    sent: JSONRPCRequest,
+    inbound: Inbound,
+  ): Promise<void> {
+    const { message, kept } = withoutArguments(sent);
+    const exchange = new LegacyExchange(message.id, this.answer(req, res));
+    await this.#servers.create('legacy', inbound, message.method, kept).connect(exchange);
+    exchange.dispatch(message);
+  }
+
+  /** Batches of 2025-03-26: each message is a call, and takes its place as one. */
+  private async handleBatch(req: IncomingMessage, res: ServerResponse, body: unknown, inbound: Inbound): Promise<void> {
+    if (Array.isArray(body) && !this.gate.widen(inbound.exchange, body.length)) return refuse(req, res, BUSY);
+    await this.#delegate.stateless(req, res, body, inbound);
+  }
+
+  /** A stream has no end of its own: it is no call in flight, and the drain does not wait for it. */
+  private async listen(req: IncomingMessage, res: ServerResponse, body: unknown, inbound: Inbound): Promise<void> {
+    if (this.#streamsEnded) return refuse(req, res, STOPPING);
+    this.gate.release(inbound.exchange);
+    await this.#delegate.fetch(this.#streams, req, res, body, inbound);
+  }
+
+  private answer(req: IncomingMessage, res: ServerResponse): Answer {
+    return new Answer(res, acceptsEventStream(req.headers), (value) => this.catalogue.serialised(value));
+  }
+}
+
+/** All three headers literally as the body says: then nothing is left for the SDK's checks to find. */
+function isUsual(req: IncomingMessage, { message, classification }: Modern): boolean {
+  if (!NAME_HEADER_SOURCE.has(message.method)) return false;
+  if (classification.revision !== MODERN_REVISION || header(req, 'mcp-protocol-version') !== MODERN_REVISION)
+    return false;
+  if (header(req, 'mcp-method') !== message.method) return false;
+  const source = NAME_HEADER_SOURCE.get(message.method);
+  return source === undefined || header(req, 'mcp-name') === (message.params as Record<string, unknown>)[source];
+}
+
+function withoutArguments<M extends { method: string; params?: unknown }>(message: M): { message: M; kept: Kept } {
+  const { params } = message;
+  if (!isRecord(params) || !('arguments' in params)) return { message, kept: { arguments: undefined } };
+  const { arguments: sent, ...rest } = params;
+  return { message: { ...message, params: rest }, kept: { arguments: sent } };
+}
+
+function header(req: IncomingMessage, name: string): string | undefined {
+  const value = req.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

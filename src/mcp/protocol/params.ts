@@ -1,0 +1,47 @@
+import { isRecord } from '../json-schema.js';
+
+/**
+ * The few parameters that this server reads, checked by hand. The SDK takes any Standard Schema for that; its own (zod)
+ * would cost more than the call, and its texts would repeat what the caller has sent.
+ */
+interface Schema<T> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => { readonly value: T } | { readonly issues: readonly { message: string }[] };
+    readonly types?: { readonly input: unknown; readonly output: T };
+  };
+}
+
+function schema<T>(read: (params: Readonly<Record<string, unknown>>) => T | string): Schema<T> {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'mcp-corp',
+      validate: (value) => {
+        const read_ = read(isRecord(value) ? value : {});
+        return typeof read_ === 'string' ? { issues: [{ message: read_ }] } : { value: read_ };
+      },
+    },
+  };
+}
+
+export interface Named {
+  readonly name: string;
+  readonly arguments: unknown;
+}
+
+export const named = schema<Named>((params) =>
+  typeof params['name'] === 'string'
+    ? { name: params['name'], arguments: params['arguments'] }
+    : 'name must be a string',
+);
+
+export const located = schema<{ readonly uri: string }>((params) =>
+  typeof params['uri'] === 'string' ? { uri: params['uri'] } : 'uri must be a string',
+);
+
+/** Lists are never paged, so no cursor was ever given out: each one is wrong. */
+export const unpaged = schema<Record<string, never>>((params) =>
+  params['cursor'] === undefined ? {} : 'invalid cursor',
+);

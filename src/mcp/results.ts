@@ -1,0 +1,40 @@
+import type { CallError } from './errors.js';
+
+/** Protocol results, and the errors in them. One place: the results are what the next revision changes (spec §1.6-27). */
+export type Result = Readonly<Record<string, unknown>>;
+
+/** Key of the machine-readable side of an error. */
+export const ERROR_META = 'mcp-corp/error';
+
+export const INTERNAL_ERROR = -32603;
+
+/** An answer that is a JSON-RPC error and not a result. Its text reaches the caller. */
+export class RpcFailure extends Error {
+  override readonly name = 'RpcFailure';
+
+  constructor(
+    readonly code: number,
+    message: string,
+    readonly data?: Readonly<Record<string, unknown>>,
+  ) {
+    super(message);
+  }
+}
+
+/** `payload` as data, and as the same compact JSON in one text block for clients that read only text (spec §5.4). */
+export function toolResult(payload: unknown): Result {
+  return { content: [{ type: 'text', text: JSON.stringify(payload) }], structuredContent: payload };
+}
+
+/** Never with `structuredContent`: clients check that against the output schema and hide the error (spec §4-15). */
+export function toolError(text: string, code: string, data?: CallError['data']): Result {
+  return { content: [{ type: 'text', text }], isError: true, _meta: { [ERROR_META]: { ...data, code } } };
+}
+
+export function resourceResult(uri: string, mimeType: string, text: string): Result {
+  return { contents: [{ uri, mimeType, text }] };
+}
+
+export function promptResult(description: string, text: string): Result {
+  return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+}
