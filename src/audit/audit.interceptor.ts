@@ -1,0 +1,26 @@
+import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { EmptyError, tap, type Observable } from 'rxjs';
+import type { McpCall } from '../mcp/call.js';
+import { AuditTrail } from './audit-trail.js';
+
+/**
+ * The first of CALL_STEPS: whatever the steps after it do with the call (decide, validate, consume, the method), its
+ * start is written before and its end after. A call that was aborted ends when its method settles; one that ignores its
+ * signal stays open until shutdown cuts it.
+ */
+@Injectable()
+export class AuditInterceptor implements NestInterceptor {
+  constructor(private readonly trail: AuditTrail) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const record = this.trail.begin(context.getArgByIndex<McpCall>(0));
+    return next.handle().pipe(
+      tap({
+        next: (value) => record.succeeded(value),
+        error: (error: unknown) => record.failed(error),
+        // Without a value there is no answer either: Nest makes an error of it.
+        complete: () => record.failed(new EmptyError()),
+      }),
+    );
+  }
+}

@@ -1,0 +1,43 @@
+import { Controller, Get, ServiceUnavailableException } from '@nestjs/common';
+import { HealthCheck, HealthCheckService, type HealthCheckResult, type HealthIndicatorResult } from '@nestjs/terminus';
+import { ServiceSettings } from '../config/service.settings.js';
+import { LifecycleIndicator } from './lifecycle.indicator.js';
+
+/** Bodies of spec §8.5. */
+interface StatusBody {
+  readonly status: 'ok' | 'ready' | 'not_ready';
+  readonly service: string;
+}
+
+@Controller()
+export class HealthController {
+  constructor(
+    private readonly checks: HealthCheckService,
+    private readonly indicator: LifecycleIndicator,
+    private readonly service: ServiceSettings,
+  ) {}
+
+  @Get('health')
+  @HealthCheck({ noCache: true, swaggerDocumentation: false })
+  async health(): Promise<StatusBody> {
+    await this.isUp(() => this.indicator.alive());
+    return { status: 'ok', service: this.service.serviceName };
+  }
+
+  @Get('ready')
+  @HealthCheck({ noCache: true, swaggerDocumentation: false })
+  async ready(): Promise<StatusBody> {
+    const up = await this.isUp(() => this.indicator.ready());
+    if (up) return { status: 'ready', service: this.service.serviceName };
+    throw new ServiceUnavailableException({ status: 'not_ready', service: this.service.serviceName });
+  }
+
+  /** The indicator decides, and not terminus's own idea of shutting down: ours begins with the drain, long before. */
+  private async isUp(indicator: () => HealthIndicatorResult): Promise<boolean> {
+    const { details } = await this.checks.check([indicator]).catch((error: unknown) => {
+      if (error instanceof ServiceUnavailableException) return error.getResponse() as HealthCheckResult;
+      throw error;
+    });
+    return Object.values(details).every(({ status }) => status === 'up');
+  }
+}
