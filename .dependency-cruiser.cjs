@@ -45,7 +45,13 @@ const only = (name, packages, where) => ({
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', comment: 'Cycles break ESM decorators at start.', from: {}, to: { circular: true } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'Cycles break ESM decorators at start.',
+      from: {},
+      to: { circular: true },
+    },
     ...walk,
     ...PURE.map((name) => ({
       name: `pure-${name.replace('/', '-')}`,
@@ -54,19 +60,46 @@ module.exports = {
       from: { path: folder(name) },
       to: { pathNot: [folder(name)] },
     })),
-    { name: 'nobody-imports-the-root', severity: 'error', from: { path: '^src/[^/]+/', pathNot: '^src/cli/' }, to: { path: '^src/[^/]+\\.ts$' } },
-    { name: 'product-not-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|scripts|deploy|bench)/' } },
+    {
+      name: 'nobody-imports-the-root',
+      severity: 'error',
+      from: { path: '^src/[^/]+/', pathNot: '^src/cli/' },
+      to: { path: '^src/[^/]+\\.ts$' },
+    },
+    {
+      name: 'product-not-tests',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|scripts|deploy|bench)/' },
+    },
     only('pg', 'pg', ['^src/connectors/postgres']),
     only('kysely', 'kysely', ['^src/connectors/postgres', '^src/sources/']),
     only('axios', 'axios', ['^src/connectors/http']),
     only('mcp-sdk', '@modelcontextprotocol', ['^src/mcp/protocol/', '^src/connectors/mcp']),
-    { name: 'v1-never-serves', severity: 'error', from: { path: '^src/' }, to: { path: '^node_modules/@modelcontextprotocol/sdk/' } },
-    { name: 'declared-dependencies', severity: 'error', from: { path: '^src/' }, to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'], dependencyTypesNot: ['type-only'] } },
+    {
+      name: 'v1-never-serves',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^node_modules/@modelcontextprotocol/sdk/' },
+    },
+    {
+      name: 'declared-dependencies',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'],
+        dependencyTypesNot: ['type-only'],
+      },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'], extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+    },
   },
 };

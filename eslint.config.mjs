@@ -1,7 +1,13 @@
 import tseslint from 'typescript-eslint';
 
 /** Node's own globals that the plain scripts use. */
-const nodeGlobals = { process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly' };
+const nodeGlobals = {
+  process: 'readonly',
+  console: 'readonly',
+  URL: 'readonly',
+  setTimeout: 'readonly',
+  clearTimeout: 'readonly',
+};
 
 export default tseslint.config(
   { ignores: ['dist/**', 'coverage/**', 'node_modules/**', 'bench/node_modules/**', 'test/clients/node_modules/**'] },
@@ -9,13 +15,19 @@ export default tseslint.config(
   {
     languageOptions: {
       globals: nodeGlobals,
-      parserOptions: { projectService: { allowDefaultProject: ['*.mjs', '*.cjs'] }, tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        projectService: { allowDefaultProject: ['*.mjs', '*.cjs'] },
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-explicit-any': 'error',
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrorsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrorsIgnorePattern: '^_' },
+      ],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/only-throw-error': 'error',
@@ -25,8 +37,15 @@ export default tseslint.config(
       'no-console': 'error',
       'no-empty': ['error', { allowEmptyCatch: false }],
       // Only config/ reads the environment (architecture §2); the scripts are programs of their own.
-      'no-restricted-properties': ['error', { object: 'process', property: 'env', message: 'Read settings; only config/ reads the environment.' }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'Read settings; only config/ reads the environment.' },
+      ],
     },
   },
-  { files: ['src/config/**', 'scripts/**', 'test/**', 'deploy/**', '*.mjs', '*.cjs', 'src/main.ts'], rules: { 'no-restricted-properties': 'off', 'no-console': 'off' } },
+  { files: ['*.cjs'], ...tseslint.configs.disableTypeChecked },
+  {
+    files: ['src/config/**', 'scripts/**', 'test/**', 'deploy/**', '*.mjs', '*.cjs', 'src/main.ts'],
+    rules: { 'no-restricted-properties': 'off', 'no-console': 'off' },
+  },
 );

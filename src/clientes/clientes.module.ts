@@ -4,6 +4,7 @@ import { ConsultarCliente } from './consultar-cliente.tool.js';
 import { ConsultarSaldo } from './consultar-saldo.tool.js';
 import { EstadosDeCliente } from './estados.resource.js';
 import { IdentifierReader } from './identifier-reader.js';
+import { IdentifiersSettings } from './identifiers.settings.js';
 import { ResumenCliente } from './resumen-cliente.tool.js';
 
 export const CLIENTES_TOOLS: readonly Type[] = [ConsultarCliente, ConsultarSaldo, ResumenCliente];
@@ -13,6 +14,9 @@ export const CLIENTES: readonly Type[] = [...CLIENTES_TOOLS, EstadosDeCliente, A
 
 @Module({})
 export class ClientesModule {
+  static readonly classes = CLIENTES;
+  static readonly sections = [IdentifiersSettings];
+
   /** `classes`: those of CLIENTES whose sources are enabled. `sources`: the modules of those sources. */
   static register(classes: readonly Type[], sources: NonNullable<ModuleMetadata['imports']>): DynamicModule {
     return {

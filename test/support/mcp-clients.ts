@@ -30,7 +30,7 @@ const INFO = { name: 'prueba', version: '1.0.0' };
 /** The official v1 client: 2025-11-25. */
 export async function connectV1(url: string): Promise<McpClient> {
   const client = new ClientV1(INFO);
-  await client.connect(new TransportV1(new URL(url)) as unknown as Parameters<typeof client.connect>[0]);
+  await client.connect(new TransportV1(new URL(url)));
   return client as unknown as McpClient;
 }
 

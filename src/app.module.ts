@@ -1,0 +1,119 @@
+import { Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
+import { AuditInterceptor } from './audit/audit.interceptor.js';
+import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
+import { AuditSettings } from './audit/audit.settings.js';
+import { ClientesModule } from './clientes/clientes.module.js';
+import type { SectionClass } from './config/section.js';
+import { ServiceSettings } from './config/service.settings.js';
+import type { Settings } from './config/settings.js';
+import { SettingsModule } from './config/settings.module.js';
+import { ConnectorsModule } from './connectors/connectors.module.js';
+import type { SourceDefinition } from './connectors/source.js';
+import { GovernanceSettings } from './governance/governance.settings.js';
+import { DiagnosticsSettings } from './health/diagnostics.settings.js';
+import { HealthModule } from './health/health.module.js';
+import type { JsonLogger } from './logging/json-logger.js';
+import { LoggingModule } from './logging/logging.module.js';
+import { CALL_LIMIT } from './mcp/bindings.js';
+import { compose, type Composition } from './mcp/composition.js';
+import { HttpSettings } from './mcp/http.settings.js';
+import { McpModule } from './mcp/mcp.module.js';
+import { CALL_STEPS } from './mcp/ports.js';
+import { ValidateInterceptor } from './mcp/validate.interceptor.js';
+import { POSTGRES } from './sources/postgres/postgres.module.js';
+import { SALDO_API } from './sources/saldo-api/saldo-api.module.js';
+
+/** Whom we talk to: adding a source is one folder under `sources/` and one line here (docs/add-a-source.md). */
+export const SOURCES: readonly SourceDefinition[] = [POSTGRES, SALDO_API];
+
+/** The module of a folder of business: its tools, resources and prompts, and the settings that are its own. */
+export interface BusinessModule {
+  readonly classes: readonly Type[];
+  readonly sections: readonly SectionClass[];
+  /** `classes`: those whose sources are enabled. `sources`: the modules of those sources. */
+  register(classes: readonly Type[], sources: Type[]): DynamicModule;
+}
+
+/** What we are asked: a business is one folder and one line here (docs/clone.md). */
+export const BUSINESS: readonly BusinessModule[] = [ClientesModule];
+
+/** What an application is composed of. The benchmark serves other parts under the same roof. */
+export interface Parts {
+  readonly sources: readonly SourceDefinition[];
+  readonly business: readonly BusinessModule[];
+}
+
+export const PARTS: Parts = { sources: SOURCES, business: BUSINESS };
+
+/** Every block of variables there is, in the order of the configuration reference. */
+export function sectionsOf({ sources, business }: Parts): readonly SectionClass[] {
+  return [
+    ServiceSettings,
+    HttpSettings,
+    AuditSettings,
+    DiagnosticsSettings,
+    GovernanceSettings,
+    ...sources.map(({ section }) => section),
+    ...business.flatMap(({ sections }) => sections),
+  ];
+}
+
+export const SECTIONS: readonly SectionClass[] = sectionsOf(PARTS);
+
+/** Calls that may be in flight for each slot at a source, unless `HTTP__MAX_CALLS` says otherwise. */
+const CALLS_PER_SLOT = 10;
+
+/** What the process has before there is an application. */
+export interface Surroundings extends AuditOutputs {
+  readonly logger: JsonLogger;
+}
+
+export function enabledSources(settings: Settings, { sources }: Parts = PARTS): readonly SourceDefinition[] {
+  return sources.filter(({ section }) => settings.get(section).enabled);
+}
+
+/** Which tools, resources and prompts the enabled sources allow, and which not. */
+export function composition(settings: Settings, parts: Parts = PARTS): Composition {
+  return compose(
+    parts.business.flatMap(({ classes }) => classes),
+    new Set(enabledSources(settings, parts).map(({ name }) => name)),
+  );
+}
+
+/** The walk of one call, as a list. */
+@Module({})
+export class AppModule {
+  static register(settings: Settings, { logger, ...outputs }: Surroundings, parts: Parts = PARTS): DynamicModule {
+    const enabled = enabledSources(settings, parts);
+    const sources = enabled.map(({ module }) => module);
+    const constructed = new Set(composition(settings, parts).constructed);
+    const slots = enabled.reduce((sum, { section }) => sum + settings.get(section).maxConcurrency, 0);
+    return {
+      module: AppModule,
+      imports: [
+        SettingsModule.register(settings),
+        LoggingModule.register(logger),
+        McpModule,
+        AuditModule.register(outputs),
+        ...parts.business.map((business) =>
+          business.register(
+            business.classes.filter((type) => constructed.has(type)),
+            sources,
+          ),
+        ),
+        ...sources,
+        ConnectorsModule,
+        HealthModule,
+      ],
+      providers: [
+        {
+          // The order of every call; a list, because the order of modules decides that of APP_INTERCEPTOR.
+          provide: CALL_STEPS,
+          inject: [AuditInterceptor, ValidateInterceptor],
+          useFactory: (...steps: NestInterceptor[]) => steps,
+        },
+        ...(slots > 0 ? [{ provide: CALL_LIMIT, useValue: slots * CALLS_PER_SLOT }] : []),
+      ],
+    };
+  }
+}

@@ -1,0 +1,7 @@
+import { armStopSignal } from './stop-signal.js';
+
+// Before anything else is loaded: a signal during the start must end the process in order too.
+const stop = armStopSignal(process);
+
+const { run } = await import('./run.js');
+process.exit(await run({ stop }));

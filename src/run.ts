@@ -1,0 +1,83 @@
+import { PARTS, sectionsOf, type Parts } from './app.module.js';
+import type { AuditTrail } from './audit/audit-trail.js';
+import { settingsOfProcess } from './config/environment.js';
+import { loadSettings } from './config/load-settings.js';
+import { ConfigurationError } from './config/problem.js';
+import { ServiceSettings } from './config/service.settings.js';
+import type { Settings } from './config/settings.js';
+import type { Variables } from './config/variables.js';
+import { JsonLogger } from './logging/json-logger.js';
+import type { LineSink } from './logging/line-sink.js';
+import { armProcessOutput } from './logging/process-output.js';
+import { standardSink } from './logging/standard-sink.js';
+import { serve } from './serve.js';
+import type { StopSignal } from './stop-signal.js';
+import { VERSION } from './config/version.js';
+
+/** Exit codes of the process; 0 is an orderly stop. */
+export const EXIT = { crashed: 1, configuration: 2, cannotStart: 3 } as const;
+
+export interface RunOptions {
+  readonly stop: StopSignal;
+  /** Instead of the environment and the `.env` file of the process. */
+  readonly env?: Variables;
+  /** Instead of the product's own sources and business. */
+  readonly parts?: Parts;
+  /** Called when the process is ready and has written all it had to say up to then. */
+  readonly onReady?: () => void;
+}
+
+/** Milliseconds for the last lines of a process that ends. */
+const LAST_LINES_MS = 2000;
+
+/**
+ * From the environment to the exit code: everything that the process writes becomes JSON lines, the settings are
+ * loaded or refused whole (2), the server serves until it is stopped (0) or cannot start (3).
+ */
+export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Promise<number> {
+  const [stdout, stderr] = [standardSink('stdout'), standardSink('stderr')];
+  // Nothing is known yet: the names of the defaults, until the settings say otherwise.
+  const bootstrap = loggerTo(stdout, new ServiceSettings());
+  let trail: AuditTrail | undefined;
+  const lastLines = () => {
+    const outlets = [stdout, stderr, ...(trail === undefined ? [] : [trail])];
+    return Promise.all(outlets.map((outlet) => outlet.flush(LAST_LINES_MS)));
+  };
+  // A program that does not know its own state ends, as Node would end it, after its last lines and records are out.
+  const crash = async () => {
+    trail?.cutOpen('internal_error');
+    await lastLines();
+    process.exit(EXIT.crashed);
+  };
+  const output = armProcessOutput({ logger: bootstrap, onFatal: () => void crash() });
+  const sections = sectionsOf(parts);
+  let settings: Settings;
+  try {
+    settings = env === undefined ? settingsOfProcess(sections) : loadSettings(env, sections);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const log = bootstrap.eventLog('mcp_corp.config');
+    for (const { variable, problem } of error.problems) log.error('configuration_error', { variable, problem });
+    await lastLines();
+    return EXIT.configuration;
+  }
+  const service = settings.get(ServiceSettings);
+  const logger = loggerTo(stdout, service);
+  output.use(logger);
+  const ready = onReady && (() => void logger.flush(LAST_LINES_MS).then(onReady));
+  const code = await serve({
+    settings,
+    stop,
+    logger,
+    stdout,
+    stderr: loggerTo(stderr, service),
+    parts,
+    onReady: ready,
+  });
+  await logger.flush(LAST_LINES_MS);
+  return code;
+}
+
+function loggerTo(sink: LineSink, { serviceName, environment, logLevel }: ServiceSettings): JsonLogger {
+  return new JsonLogger({ sink, level: logLevel, service: serviceName, version: VERSION, environment });
+}

@@ -1,0 +1,154 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** One line of the server's output. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly message: string };
+
+export interface ServerProcessOptions {
+  readonly port?: number;
+  readonly cwd?: string;
+  /** Script and arguments; by default `dist/main.js` of this repository. */
+  readonly command?: readonly string[];
+}
+
+const HERE = new URL('.', import.meta.url).pathname;
+const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
+
+/** A TCP port on loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  probe.close();
+  await once(probe, 'close');
+  return address.port;
+}
+
+/**
+ * The built server (`dist/main.js`) as a process of its own, with an environment made of nothing but what the test
+ * gives: real signals, real exit codes, and everything it writes is kept.
+ */
+export class ServerProcess {
+  readonly url: string;
+  stdout = '';
+  stderr = '';
+  readonly exited: Promise<number | null>;
+  #watchers = new Set<() => void>();
+
+  private constructor(
+    readonly child: ChildProcess,
+    readonly port: number,
+  ) {
+    this.url = `http://127.0.0.1:${port}`;
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+      for (const look of this.#watchers) look();
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+      for (const look of this.#watchers) look();
+    });
+    this.exited = new Promise((resolve) => child.once('close', (code) => resolve(code)));
+  }
+
+  static async spawn(
+    env: Readonly<Record<string, string>>,
+    { port: wanted, cwd = HERE, command = [MAIN] }: ServerProcessOptions = {},
+  ): Promise<ServerProcess> {
+    const port = wanted ?? (await freePort());
+    const child = spawn(process.execPath, [...command], {
+      cwd,
+      env: {
+        PATH: process.env['PATH'],
+        UV_THREADPOOL_SIZE: '16',
+        MCP_CORP_HOST: '127.0.0.1',
+        MCP_CORP_PORT: String(port),
+        MCP_CORP_DRAIN_SECONDS: '0',
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return new ServerProcess(child, port);
+  }
+
+  /** Spawns and waits for the first `/ready` 200. */
+  static async ready(
+    env: Readonly<Record<string, string>>,
+    options: ServerProcessOptions = {},
+  ): Promise<ServerProcess> {
+    const server = await ServerProcess.spawn(env, options);
+    await server.untilReady();
+    return server;
+  }
+
+  get lines(): LogLine[] {
+    return this.stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as LogLine);
+  }
+
+  events(message: string): LogLine[] {
+    return this.lines.filter((line) => line.message === message);
+  }
+
+  /** Waits until the output satisfies `seen`; rejects when the process ends first or after `milliseconds`. */
+  async until(seen: (server: this) => boolean, milliseconds = 15_000): Promise<void> {
+    if (seen(this)) return;
+    await new Promise<void>((resolve, reject) => {
+      const done = (error?: Error) => {
+        this.#watchers.delete(look);
+        clearTimeout(timer);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const look = () => {
+        if (seen(this)) done();
+      };
+      const timer = setTimeout(
+        () => done(new Error(`not seen in ${milliseconds} ms; output:\n${this.stdout}${this.stderr}`)),
+        milliseconds,
+      );
+      this.#watchers.add(look);
+      void this.exited.then((code) =>
+        done(seen(this) ? undefined : new Error(`ended with ${code}; output:\n${this.stdout}${this.stderr}`)),
+      );
+    });
+  }
+
+  async untilReady(milliseconds = 20_000): Promise<void> {
+    const end = performance.now() + milliseconds;
+    let code: number | null | undefined;
+    void this.exited.then((exit) => {
+      code = exit;
+    });
+    for (;;) {
+      const status = await fetch(`${this.url}/ready`).then(
+        (response) => response.status,
+        () => 0,
+      );
+      if (status === 200) return;
+      if (code !== undefined) throw new Error(`ended with ${code}; output:\n${this.stdout}${this.stderr}`);
+      if (performance.now() > end)
+        throw new Error(`not ready in ${milliseconds} ms; output:\n${this.stdout}${this.stderr}`);
+      await delay(20);
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** SIGTERM, and the exit code. */
+  async stop(): Promise<number | null> {
+    if (this.child.exitCode === null) this.kill('SIGTERM');
+    return this.exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
