@@ -30,11 +30,20 @@ export interface SourceDiagnostics extends ExecutorSnapshot {
   readonly pool: Readonly<Record<string, number>>;
 }
 
+/** What a source may add to its connector and its executor. Neither may throw or take time. */
+export interface SourceCompanion {
+  /** The source has been connected for the first time: at start, or later when it was down then. */
+  connected?(): void;
+  /** More fields of its entry in /diagnostics. */
+  diagnostics?(): Readonly<Record<string, unknown>>;
+}
+
 interface Entry {
   readonly connector: Pick<Connector<never>, 'name' | 'connect' | 'close' | 'health' | 'stats'>;
   readonly executor: Pick<ResilientExecutor<never>, 'snapshot' | 'startFailed' | 'startSucceeded' | 'close'>;
   readonly health: HealthCheck;
   readonly cancelGraceMs: number;
+  readonly companion: SourceCompanion;
 }
 
 /**
@@ -52,7 +61,11 @@ export class ConnectorRegistry {
   }
 
   /** Builds the executor of a source. Throws when the name is taken. */
-  register<R>(connector: Connector<R>, settings: SourceSettings): ResilientExecutor<R> {
+  register<R>(
+    connector: Connector<R>,
+    settings: SourceSettings,
+    companion: SourceCompanion = {},
+  ): ResilientExecutor<R> {
     if (this.has(connector.name)) throw new Error(`source '${connector.name}' is registered already`);
     const executorSettings = settings.executorSettings();
     const executor = new ResilientExecutor<R>({
@@ -64,7 +77,7 @@ export class ConnectorRegistry {
     });
     const health = new HealthCheck(connector, this.#clock);
     const { cancelGraceMs } = executorSettings;
-    this.#entries.set(connector.name, { connector, executor, health, cancelGraceMs });
+    this.#entries.set(connector.name, { connector, executor, health, cancelGraceMs, companion });
     return executor;
   }
 
@@ -103,7 +116,7 @@ export class ConnectorRegistry {
     return [...this.#entries.values()];
   }
 
-  async #connect({ connector, executor, health }: Entry, signal: AbortSignal): Promise<void> {
+  async #connect({ connector, executor, health, companion }: Entry, signal: AbortSignal): Promise<void> {
     const source = connector.name;
     try {
       const healthy = await bounded(
@@ -117,6 +130,7 @@ export class ConnectorRegistry {
       if (healthy) {
         this.#log.info('connector_startup_ok', { source });
         executor.startSucceeded();
+        companion.connected?.();
         return;
       }
       const detail = 'connect() no lanzó, pero health() no está sano; el circuito queda abierto';
@@ -127,7 +141,7 @@ export class ConnectorRegistry {
       const detail = 'arranca en modo degradado; el circuito queda abierto';
       this.#log.error('connector_startup_failed', { source, detail }, error);
     }
-    executor.startFailed();
+    executor.startFailed(() => companion.connected?.());
   }
 
   async #close({ connector, executor, cancelGraceMs }: Entry): Promise<void> {
@@ -144,10 +158,11 @@ export class ConnectorRegistry {
     }
   }
 
-  async #diagnose({ connector, executor, health }: Entry): Promise<SourceDiagnostics> {
+  async #diagnose({ connector, executor, health, companion }: Entry): Promise<SourceDiagnostics> {
     const open = (): boolean => executor.snapshot().circuit_state === 'open';
     const answers = !open() && (await health.healthy());
     // Read after the check, all in one turn: the entry is consistent in itself.
-    return { ...executor.snapshot(), healthy: answers && !open(), pool: connector.stats?.() ?? {} };
+    const own = { ...executor.snapshot(), healthy: answers && !open(), pool: connector.stats?.() ?? {} };
+    return { ...companion.diagnostics?.(), ...own };
   }
 }

@@ -9,7 +9,8 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(milliseconds, task) {
-    const timer = setTimeout(task, milliseconds);
+    // The process may have been held up since the caller subtracted; Node complains about the past.
+    const timer = setTimeout(task, Math.max(0, milliseconds));
     return () => clearTimeout(timer);
   },
 };

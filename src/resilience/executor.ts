@@ -55,6 +55,7 @@ export class ResilientExecutor<R> {
   // correlation id for hours.
   readonly #outsideCalls = AsyncLocalStorage.snapshot();
   #openedAt: Date | undefined;
+  #connected: (() => void) | undefined;
   #closed = false;
   #closing: Promise<void> | undefined;
 
@@ -104,8 +105,12 @@ export class ResilientExecutor<R> {
     }
   }
 
-  /** The source failed at start: its circuit opens, and it is retried in the background (law 7). */
-  startFailed(): void {
+  /**
+   * The source failed at start: its circuit opens, and it is retried in the background (law 7). `connected` is called once,
+   * when the circuit has closed for the first time; it must not throw.
+   */
+  startFailed(connected?: () => void): void {
+    this.#connected = connected;
     this.#outsideCalls(() => {
       this.#recovery.startFailed();
       this.#breaker.forceOpen(this.#clock.now());
@@ -215,7 +220,16 @@ export class ResilientExecutor<R> {
     if (to === 'closed') this.#openedAt = undefined;
     this.#log.info('circuit_breaker_state_change', { source: this.source, from_state: from, to_state: to });
     this.#observer.stateChanged?.(this.source, from, to);
-    this.#outsideCalls(() => this.#recovery.circuitChanged(to));
+    this.#outsideCalls(() => {
+      this.#recovery.circuitChanged(to);
+      if (to === 'closed') this.#tellConnected();
+    });
+  }
+
+  #tellConnected(): void {
+    const connected = this.#connected;
+    this.#connected = undefined;
+    connected?.();
   }
 
   async #shutDown(): Promise<void> {
