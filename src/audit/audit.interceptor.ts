@@ -14,12 +14,19 @@ export class AuditInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const record = this.trail.begin(context.getArgByIndex<McpCall>(0));
+    let answered = false;
     return next.handle().pipe(
       tap({
-        next: (value) => record.succeeded(value),
+        next: (value) => {
+          answered = true;
+          record.succeeded(value);
+        },
         error: (error: unknown) => record.failed(error),
-        // Without a value there is no answer either: Nest makes an error of it.
-        complete: () => record.failed(new EmptyError()),
+        complete: () => {
+          // Without a value there is no answer either: Nest makes an error of it. Only then is one made here: its stack
+          // was a tenth of the CPU of every call.
+          if (!answered) record.failed(new EmptyError());
+        },
       }),
     );
   }
