@@ -34,6 +34,7 @@ export default {
   collectCoverageFrom: ['src/**/*.ts', '!src/main.ts'],
   coverageReporters: ['text-summary', 'json-summary', 'lcovonly'],
   coverageThreshold: {
+    global: {},
     './src/resilience/': { lines: 95 },
     './src/audit/': { lines: 95 },
     './src/identifiers/': { lines: 95 },
