@@ -1,4 +1,4 @@
-import { PARTS, sectionsOf, type Parts } from './app.module.js';
+import { PARTS, composition, sectionsOf, type Parts } from './app.module.js';
 import type { AuditTrail } from './audit/audit-trail.js';
 import { settingsOfProcess } from './config/environment.js';
 import { loadSettings } from './config/load-settings.js';
@@ -10,6 +10,8 @@ import { JsonLogger } from './logging/json-logger.js';
 import type { LineSink } from './logging/line-sink.js';
 import { armProcessOutput } from './logging/process-output.js';
 import { standardSink } from './logging/standard-sink.js';
+import { missingSettings } from './mcp/composition.js';
+import { HttpSettings } from './mcp/http.settings.js';
 import { serve } from './serve.js';
 import type { StopSignal } from './stop-signal.js';
 import { VERSION } from './config/version.js';
@@ -54,6 +56,8 @@ export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Pr
   let settings: Settings;
   try {
     settings = env === undefined ? settingsOfProcess(sections) : loadSettings(env, sections);
+    const missing = missingSettings(composition(settings, parts), settings.get(HttpSettings));
+    if (missing.length > 0) throw new ConfigurationError(missing);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const log = bootstrap.eventLog('mcp_corp.config');

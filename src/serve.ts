@@ -26,6 +26,8 @@ export interface ServeOptions {
   readonly stdout: LineSink;
   /** For what must not be told through stdout: that stdout cannot be written. */
   readonly stderr: JsonLogger;
+  /** Instead of the product's own sources and business. */
+  readonly parts?: Parts;
   readonly onReady?: () => void;
   /** Told as soon as there is a trail: a crash must end its open records. */
   readonly onTrail?: (trail: AuditTrail) => void;

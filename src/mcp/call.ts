@@ -1,3 +1,4 @@
+import type { Round } from './asking/round.js';
 import type { CallStream } from './call-stream.js';
 
 export type CallKind = 'tool' | 'resource' | 'prompt';
@@ -69,6 +70,8 @@ export interface McpCall {
   options(source: string, part?: string, signal?: AbortSignal): SourceOptions;
   /** Progress and log messages to the caller while the call runs; absent outside of a protocol exchange. */
   readonly stream?: CallStream;
+  /** What the caller can be asked and has answered; absent when it cannot be asked. */
+  readonly round?: Round;
 }
 
 /** What the journal has collected, for the audit to read. */
@@ -84,7 +87,7 @@ export interface JournalRecord {
  */
 export interface CompiledEntry {
   readonly kind: CallKind;
-  /** Tool or prompt name, or the resource's URI. */
+  /** Tool or prompt name, or the resource's URI or URI template. */
   readonly name: string;
   readonly definition: Readonly<Record<string, unknown>>;
   /** Sources the entry needs. */
@@ -98,4 +101,8 @@ export interface CompiledEntry {
   /** Checks and parses the arguments; throws the CallError `invalid_arguments`. */
   readonly validate: (input: unknown) => unknown;
   readonly run: (call: McpCall) => Promise<Readonly<Record<string, unknown>>>;
+  /** Of a family of resources: the input of a read of `uri`; undefined when the URI is not of this family. */
+  readonly address?: (uri: string) => unknown;
+  /** Values that `completion/complete` offers, by argument. */
+  readonly suggestions?: ReadonlyMap<string, readonly string[]>;
 }

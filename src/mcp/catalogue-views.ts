@@ -2,8 +2,11 @@ import type { Caller, CallKind } from './call.js';
 import type { CompiledEntry } from './catalogue-entry.js';
 import type { Visibility } from './ports.js';
 
-type Entries = Readonly<Record<string, readonly CompiledEntry[]>>;
-type View = Readonly<Record<CallKind, readonly unknown[]>>;
+/** What there are lists of: families of resources have one of their own. */
+export type ListKind = CallKind | 'template';
+
+type Entries = Readonly<Record<ListKind, readonly CompiledEntry[]>>;
+type View = Readonly<Record<ListKind, readonly unknown[]>>;
 
 /** Views kept at a time. A key is made by governance, but from who the caller is: an outsider controls how many there are. */
 const MOST_VIEWS = 256;
@@ -18,7 +21,7 @@ export class CatalogueViews {
     private readonly visibility: Visibility,
   ) {}
 
-  definitions(kind: CallKind, caller: Caller): readonly unknown[] {
+  definitions(kind: ListKind, caller: Caller): readonly unknown[] {
     const { key, sees } = this.visibility.view(caller);
     let view = this.#views.get(key);
     if (view === undefined) {
@@ -35,11 +38,12 @@ export class CatalogueViews {
   }
 
   private make(sees: (entry: CompiledEntry) => boolean): View {
-    return { tool: this.list('tool', sees), resource: this.list('resource', sees), prompt: this.list('prompt', sees) };
+    const list = (kind: ListKind) => this.list(kind, sees);
+    return { tool: list('tool'), resource: list('resource'), template: list('template'), prompt: list('prompt') };
   }
 
-  private list(kind: CallKind, sees: (entry: CompiledEntry) => boolean): readonly unknown[] {
-    const definitions = (this.entries[kind] ?? []).filter(sees).map(({ definition }) => definition);
+  private list(kind: ListKind, sees: (entry: CompiledEntry) => boolean): readonly unknown[] {
+    const definitions = this.entries[kind].filter(sees).map(({ definition }) => definition);
     this.#texts.set(definitions, JSON.stringify(definitions));
     return definitions;
   }

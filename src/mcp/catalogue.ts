@@ -5,23 +5,24 @@ import type { Caller, CallKind, McpCall } from './call.js';
 import { CatalogueError } from './catalogue-error.js';
 import type { CompiledEntry } from './catalogue-entry.js';
 import { CallPipeline } from './call-pipeline.js';
-import { CatalogueViews } from './catalogue-views.js';
-import { compilePrompt, compileResource, compileTool } from './compile-entry.js';
-import { McpPrompt, McpResource, McpTool } from './decorators.js';
-import type { McpPromptOptions, McpResourceOptions, McpToolOptions, Prompt, Resource, Tool } from './decorators.js';
+import { CatalogueViews, type ListKind } from './catalogue-views.js';
+import { RequestState } from './asking/request-state.js';
+import { compileFamily, compilePrompt, compileResource, compileTool, type Compilation } from './compile-entry.js';
+import { McpPrompt, McpResource, McpResourceTemplate, McpTool } from './decorators.js';
+import type { AskingPrompt, AskingTool, McpPromptOptions, McpToolOptions } from './decorators.js';
+import type { McpResourceOptions, McpResourceTemplateOptions, Resource, ResourceFamily } from './decorators.js';
 import type { ErrorFilter } from './error.filter.js';
 import { CatalogueHost, UNKNOWN, unknownEntry } from './unknown-entry.js';
-
-const KINDS: readonly CallKind[] = ['tool', 'resource', 'prompt'];
 
 /**
  * Every tool, resource and prompt of this process, compiled once when the application is built and fixed from then on.
  * What cannot be served is an error of the start, all of it at once, and never of a call.
  */
 export class Catalogue implements OnApplicationBootstrap {
-  readonly #entries: Record<CallKind, Map<string, CompiledEntry>> = {
+  readonly #entries: Record<ListKind, Map<string, CompiledEntry>> = {
     tool: new Map(),
     resource: new Map(),
+    template: new Map(),
     prompt: new Map(),
   };
   #unknown: Record<CallKind, CompiledEntry>;
@@ -32,12 +33,15 @@ export class Catalogue implements OnApplicationBootstrap {
     private readonly contexts: ExternalContextCreator,
     private readonly bindings: Bindings,
     private readonly filter: ErrorFilter,
+    /** `HTTP__STATE_SECRET`. */
+    private readonly stateSecret?: string,
   ) {}
 
   onApplicationBootstrap(): void {
     const pipeline = new CallPipeline(this.contexts, this.bindings.steps, this.filter);
+    const states = this.stateSecret === undefined ? undefined : new RequestState(this.stateSecret);
     const problems: string[] = [];
-    for (const compile of this.classes(pipeline)) this.admit(compile, problems);
+    for (const compile of this.classes({ pipeline, states })) this.admit(compile, problems);
     for (const source of this.bindings.sources) {
       for (const entry of source.entries()) this.admit(() => wired(entry, pipeline), problems);
     }
@@ -47,17 +51,40 @@ export class Catalogue implements OnApplicationBootstrap {
       resource: unknownEntry('resource', pipeline),
       prompt: unknownEntry('prompt', pipeline),
     };
-    const sorted = KINDS.map((kind) => [kind, this.entries(kind)] as const);
-    this.#views = new CatalogueViews(Object.fromEntries(sorted), this.bindings.visibility);
+    const sorted = (kind: ListKind) => this.entries(kind);
+    this.#views = new CatalogueViews(
+      { tool: sorted('tool'), resource: sorted('resource'), template: sorted('template'), prompt: sorted('prompt') },
+      this.bindings.visibility,
+    );
   }
 
   /** The entry with that name (for a resource: that URI), or the one that stands for everything unknown. */
   find(kind: CallKind, name: string): CompiledEntry {
-    return this.#entries[kind].get(name) ?? this.#unknown[kind];
+    return this.#entries[kind].get(name) ?? this.family(kind, name) ?? this.#unknown[kind];
+  }
+
+  /**
+   * What `completion/complete` may offer `caller` for an argument of the prompt or the resource template of that name;
+   * undefined when the caller sees no such entry.
+   */
+  suggestions(
+    kind: 'prompt' | 'template',
+    name: string,
+    argument: string,
+    caller: Caller,
+  ): readonly string[] | undefined {
+    const entry = this.#entries[kind].get(name);
+    if (entry === undefined || !this.definitions(kind, caller).includes(entry.definition)) return undefined;
+    return entry.suggestions?.get(argument) ?? [];
+  }
+
+  /** Whether any argument of any entry has something to offer. */
+  get suggests(): boolean {
+    return [...this.entries('prompt'), ...this.entries('template')].some((entry) => entry.suggestions !== undefined);
   }
 
   /** In the order in which lists show them: by name, in code units, so that all replicas agree. */
-  entries(kind: CallKind): readonly CompiledEntry[] {
+  entries(kind: ListKind): readonly CompiledEntry[] {
     return [...this.#entries[kind].values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -65,7 +92,7 @@ export class Catalogue implements OnApplicationBootstrap {
    * Definitions of what `caller` sees. The same array for every caller with the same view. Throws the CallError of a
    * caller who may not list at all.
    */
-  definitions(kind: CallKind, caller: Caller): readonly unknown[] {
+  definitions(kind: ListKind, caller: Caller): readonly unknown[] {
     return this.#views.definitions(kind, caller);
   }
 
@@ -74,15 +101,23 @@ export class Catalogue implements OnApplicationBootstrap {
     return this.#views.serialised(definitions);
   }
 
-  private *classes(pipeline: CallPipeline): Generator<() => CompiledEntry> {
-    for (const [options, tool] of this.decorated<McpToolOptions, Tool<unknown, unknown>>(McpTool)) {
-      yield () => compileTool(options, tool, pipeline);
+  private family(kind: CallKind, uri: string): CompiledEntry | undefined {
+    if (kind !== 'resource') return undefined;
+    for (const entry of this.#entries.template.values()) if (entry.address?.(uri) !== undefined) return entry;
+    return undefined;
+  }
+
+  private *classes(compilation: Compilation): Generator<() => CompiledEntry> {
+    for (const [options, tool] of this.decorated<McpToolOptions, AskingTool<unknown, unknown>>(McpTool)) {
+      yield () => compileTool(options, tool, compilation);
     }
     for (const [options, resource] of this.decorated<McpResourceOptions, Resource>(McpResource)) {
-      yield () => compileResource(options, resource, pipeline);
+      yield () => compileResource(options, resource, compilation);
     }
-    for (const [options, prompt] of this.decorated<McpPromptOptions, Prompt<unknown>>(McpPrompt)) {
-      yield () => compilePrompt(options, prompt, pipeline);
+    const families = this.decorated<McpResourceTemplateOptions, ResourceFamily<unknown>>(McpResourceTemplate);
+    for (const [options, family] of families) yield () => compileFamily(options, family, compilation);
+    for (const [options, prompt] of this.decorated<McpPromptOptions, AskingPrompt<unknown>>(McpPrompt)) {
+      yield () => compilePrompt(options, prompt, compilation);
     }
   }
 
@@ -96,7 +131,7 @@ export class Catalogue implements OnApplicationBootstrap {
   private admit(compile: () => CompiledEntry, problems: string[]): void {
     try {
       const entry = compile();
-      const entries = this.#entries[entry.kind];
+      const entries = this.#entries[entry.address === undefined ? entry.kind : 'template'];
       if (entries.has(entry.name)) problems.push(`${entry.kind} '${entry.name}': there are two of them`);
       else if (entry.name === UNKNOWN) problems.push(`${entry.kind} '${UNKNOWN}': the name stands for what is unknown`);
       else entries.set(entry.name, entry);

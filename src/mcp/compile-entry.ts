@@ -1,12 +1,31 @@
 import type { ZodType } from 'zod';
+import { NOT_ASKING, asking, isQuestion, type Asking } from './asking/asking.js';
+import type { RequestState } from './asking/request-state.js';
 import { CatalogueError } from './catalogue-error.js';
 import type { CompiledEntry } from './catalogue-entry.js';
 import type { CallPipeline } from './call-pipeline.js';
-import type { McpPromptOptions, McpResourceOptions, McpToolOptions, Prompt, Resource, Tool } from './decorators.js';
+import { CONTENT } from './content.js';
+import type { AskingPrompt, AskingTool, Asks, McpPromptOptions, McpToolOptions } from './decorators.js';
+import type {
+  McpResourceOptions,
+  McpResourceTemplateOptions,
+  Rendered,
+  Resource,
+  ResourceFamily,
+} from './decorators.js';
 import { inputSchemaOf, isRecord, onlyChecks, outputSchemaOf, type JsonSchema } from './json-schema.js';
-import { promptResult, resourceResult, toolResult, type Result } from './results.js';
-import { lintInput, lintName, lintOutput, lintPromptInput } from './schema-lint.js';
+import { contentResult, promptResult, resourceResult, toolResult, type Result } from './results.js';
+import { lintInput, lintName, lintOutput, lintPromptInput, lintVariables } from './schema-lint.js';
+import { suggestionsOf } from './suggestions.js';
+import { UriTemplate } from './uri-template.js';
 import { invalidArguments } from './validate.interceptor.js';
+
+/** What compiling needs beside the class. */
+export interface Compilation {
+  readonly pipeline: CallPipeline;
+  /** Absent without `HTTP__STATE_SECRET`. */
+  readonly states?: RequestState;
+}
 
 /**
  * Classes into entries, once, at start: schemas converted and linted, the method wired into the pipeline. All of them
@@ -14,15 +33,17 @@ import { invalidArguments } from './validate.interceptor.js';
  */
 export function compileTool(
   options: McpToolOptions,
-  tool: Tool<unknown, unknown>,
-  pipeline: CallPipeline,
+  tool: AskingTool<unknown, unknown>,
+  { pipeline, states }: Compilation,
 ): CompiledEntry {
-  const inputSchema = converted('tool', options.name, 'input', () => inputSchemaOf(options.input));
-  const outputSchema = converted('tool', options.name, 'output', () => outputSchemaOf(options.output));
-  refuse('tool', options.name, [...lintName(options.name), ...lintInput(inputSchema), ...lintOutput(outputSchema)]);
-  const check = outputCheck(options.output);
+  const { name, title, description, annotations, output } = options;
+  const inputSchema = converted('tool', name, 'input', () => inputSchemaOf(options.input));
+  const outputSchema = output === CONTENT ? undefined : converted('tool', name, 'output', () => outputSchemaOf(output));
+  const lintedOutput = outputSchema === undefined ? [] : lintOutput(outputSchema);
+  refuse('tool', name, [...lintName(name), ...lintInput(inputSchema), ...lintedOutput]);
+  const result = output === CONTENT ? contentResult : checkedResult(output);
+  const asks = askingOf('tool', name, options.asks, states);
   const outcome = options.outcome as ((payload: unknown) => 'success' | 'partial') | undefined;
-  const { name, title, description, annotations } = options;
   return {
     kind: 'tool',
     name,
@@ -30,17 +51,22 @@ export function compileTool(
     requires: options.requires,
     parts: options.parts ?? [],
     // What walks through the steps is the protocol's result; what the author judges is the payload in it.
-    outcome: outcome === undefined ? succeeded : (result) => outcome((result as Result)['structuredContent']),
+    outcome:
+      outcome === undefined
+        ? succeeded
+        : (value) => (isQuestion(value) ? 'success' : outcome((value as Result)['structuredContent'])),
     subject: subjectOf(tool),
     validate: validation(options.input),
-    run: pipeline.around(tool, 'call', async (call) => toolResult(check(await tool.call(call.input, call)))),
+    run: pipeline.around(tool, 'call', (call) =>
+      asks(call, (dialogue) => tool.call(call.input, call, dialogue), result),
+    ),
   };
 }
 
 export function compileResource(
   options: McpResourceOptions,
   resource: Resource,
-  pipeline: CallPipeline,
+  { pipeline }: Compilation,
 ): CompiledEntry {
   const { uri, name, title, description, mimeType } = options;
   refuse('resource', uri, URL.canParse(uri) ? [] : ['uri must be an absolute URI']);
@@ -57,14 +83,53 @@ export function compileResource(
   };
 }
 
+/** One read of a family: the URI that was asked for, and the variables in it. */
+interface Address {
+  readonly uri: string;
+  readonly variables: unknown;
+}
+
+export function compileFamily(
+  options: McpResourceTemplateOptions,
+  family: ResourceFamily<unknown>,
+  { pipeline }: Compilation,
+): CompiledEntry {
+  const { uriTemplate, name, title, description, mimeType } = options;
+  const template = new UriTemplate(uriTemplate);
+  const schema = converted('resource', uriTemplate, 'input', () => inputSchemaOf(options.input));
+  refuse('resource', uriTemplate, [...template.problems(), ...lintVariables(schema, template.names)]);
+  const [subject, validate] = [subjectOf(family), validation(options.input)];
+  return {
+    kind: 'resource',
+    name: uriTemplate,
+    definition: { uriTemplate, name, title, description, mimeType },
+    requires: options.requires,
+    parts: [],
+    outcome: succeeded,
+    subject: (input) => subject((input as Address).variables),
+    validate: (input) => ({ uri: (input as Address).uri, variables: validate((input as Address).variables) }),
+    run: pipeline.around(family, 'read', async (call) => {
+      const { uri, variables } = call.input as Address;
+      return resourceResult(uri, mimeType, await family.read(variables, call));
+    }),
+    address: (uri): Address | undefined => {
+      const variables = template.match(uri);
+      return variables && { uri, variables };
+    },
+    suggestions: suggestionsOf(schema),
+  };
+}
+
 export function compilePrompt(
   options: McpPromptOptions,
-  prompt: Prompt<unknown>,
-  pipeline: CallPipeline,
+  prompt: AskingPrompt<unknown>,
+  { pipeline, states }: Compilation,
 ): CompiledEntry {
   const { name, title, description } = options;
   const inputSchema = converted('prompt', name, 'input', () => inputSchemaOf(options.input));
   refuse('prompt', name, [...lintName(name), ...lintPromptInput(inputSchema)]);
+  const asks = askingOf('prompt', name, options.asks, states);
+  const result = (rendered: unknown) => promptResult(description, rendered as Rendered);
   return {
     kind: 'prompt',
     name,
@@ -74,16 +139,24 @@ export function compilePrompt(
     outcome: succeeded,
     subject: subjectOf(prompt),
     validate: validation(options.input),
-    run: pipeline.around(prompt, 'render', async (call) =>
-      promptResult(description, await prompt.render(call.input, call)),
+    run: pipeline.around(prompt, 'render', (call) =>
+      asks(call, (dialogue) => prompt.render(call.input, call, dialogue), result),
     ),
+    suggestions: suggestionsOf(inputSchema),
   };
+}
+
+function askingOf(kind: string, name: string, asks: Asks | undefined, states: RequestState | undefined): Asking {
+  if (asks === undefined) return NOT_ASKING;
+  if (asks === 'unbound') return asking(undefined);
+  if (states === undefined) refuse(kind, name, ["asks 'bound' questions, which needs HTTP__STATE_SECRET"]);
+  return asking(states);
 }
 
 const succeeded = () => 'success' as const;
 
 /** A result that does not match is a bug of the tool: thrown as such, with the places and never the values. */
-function outputCheck(output: ZodType): (payload: unknown) => unknown {
+function checkedResult(output: ZodType): (payload: unknown) => Result {
   const asBuilt = onlyChecks(output);
   return (payload) => {
     const checked = output.safeParse(payload);
@@ -92,7 +165,7 @@ function outputCheck(output: ZodType): (payload: unknown) => unknown {
       throw new Error(`the result does not match its output schema: ${places.join(', ')}`);
     }
     // The payload as the tool has built it, its order of keys included; a copy only where the schema drops fields.
-    return asBuilt ? payload : checked.data;
+    return toolResult(asBuilt ? payload : checked.data);
   };
 }
 

@@ -1,17 +1,22 @@
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import type { DiscoverableDecorator } from '@nestjs/core';
+import type { ConfigProblem } from '../config/problem.js';
+import { variableOf } from '../config/setting.js';
 import type { EventLog } from '../logging/event-log.js';
 import type { CallKind } from './call.js';
-import { McpPrompt, McpResource, McpTool } from './decorators.js';
+import { McpPrompt, McpResource, McpResourceTemplate, McpTool, type Asks } from './decorators.js';
+import { HttpSettings } from './http.settings.js';
 
 /** One class that the catalogue could hold. */
 export interface Candidate {
   readonly type: Type;
   readonly kind: CallKind;
-  /** Tool or prompt name, or the resource's URI. */
+  /** Tool or prompt name, or the resource's URI or URI template. */
   readonly name: string;
   readonly requires: readonly string[];
+  /** It asks its callers, and answers count only with a state that this server has signed. */
+  readonly asksBound: boolean;
   /** Those of `requires` that are not enabled; empty = the class is constructed. */
   readonly missing: readonly string[];
 }
@@ -25,10 +30,26 @@ export interface Composition {
 /** Which classes can be served with the sources that are enabled. Reads decorators only: nothing is constructed. */
 export function compose(classes: readonly Type[], enabled: ReadonlySet<string>): Composition {
   const candidates = classes.map((type) => {
-    const { kind, name, requires } = declared(type);
-    return { type, kind, name, requires, missing: requires.filter((source) => !enabled.has(source)) };
+    const { kind, name, requires, asks } = declared(type);
+    return {
+      type,
+      kind,
+      name,
+      requires,
+      asksBound: asks === 'bound',
+      missing: requires.filter((source) => !enabled.has(source)),
+    };
   });
   return { candidates, constructed: candidates.filter(({ missing }) => missing.length === 0).map(({ type }) => type) };
+}
+
+/** What the settings lack for what is to be served; the process must not start (exit code 2). */
+export function missingSettings({ candidates }: Composition, { stateSecret }: HttpSettings): ConfigProblem[] {
+  const asking = candidates.filter(({ asksBound, missing }) => asksBound && missing.length === 0);
+  if (stateSecret !== undefined || asking.length === 0) return [];
+  const names = asking.map(({ name }) => name).join(', ');
+  const problem = `must be set, the same on all replicas: it signs what ${names} asks of the caller`;
+  return [{ variable: variableOf(HttpSettings, 'stateSecret'), problem }];
 }
 
 /** The reference's events (spec §5.1), logger `mcp_corp.tools`. */
@@ -63,13 +84,19 @@ function needsAll({ requires }: Candidate): string {
   return requires.length === 2 ? 'requiere ambos conectores' : `requiere ${requires.length} conectores`;
 }
 
-function declared(type: Type): Pick<Candidate, 'kind' | 'name' | 'requires'> {
+interface Declared extends Pick<Candidate, 'kind' | 'name' | 'requires'> {
+  readonly asks?: Asks;
+}
+
+function declared(type: Type): Declared {
   const tool = optionsOf(McpTool, type);
-  if (tool !== undefined) return { kind: 'tool', name: tool.name, requires: tool.requires };
+  if (tool !== undefined) return { kind: 'tool', name: tool.name, requires: tool.requires, asks: tool.asks };
   const resource = optionsOf(McpResource, type);
   if (resource !== undefined) return { kind: 'resource', name: resource.uri, requires: resource.requires };
+  const family = optionsOf(McpResourceTemplate, type);
+  if (family !== undefined) return { kind: 'resource', name: family.uriTemplate, requires: family.requires };
   const prompt = optionsOf(McpPrompt, type);
-  if (prompt !== undefined) return { kind: 'prompt', name: prompt.name, requires: prompt.requires };
+  if (prompt !== undefined) return { kind: 'prompt', name: prompt.name, requires: prompt.requires, asks: prompt.asks };
   throw new TypeError(`${type.name} is neither a tool nor a resource nor a prompt`);
 }
 

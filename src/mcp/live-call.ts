@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Round } from './asking/round.js';
 import type { Caller, CallKind, McpCall, PartGrant, SourceOptions } from './call.js';
 import type { CallStream } from './call-stream.js';
 import type { CompiledEntry } from './catalogue-entry.js';
@@ -29,6 +30,7 @@ export class LiveCall implements McpCall {
     public input: unknown,
     { exchange, caller, traceId }: Inbound,
     readonly stream?: CallStream,
+    readonly round?: Round,
   ) {
     this.kind = entry.kind;
     this.name = entry.name;

@@ -40,8 +40,14 @@ const LOGGER = 'mcp_corp.tools';
     },
     {
       provide: Catalogue,
-      inject: [DiscoveryService, ExternalContextCreator, Bindings, ErrorFilter],
-      useFactory: (...parts: ConstructorParameters<typeof Catalogue>) => new Catalogue(...parts),
+      inject: [DiscoveryService, ExternalContextCreator, Bindings, ErrorFilter, HttpSettings],
+      useFactory: (
+        discovery: DiscoveryService,
+        contexts: ExternalContextCreator,
+        bindings: Bindings,
+        filter: ErrorFilter,
+        { stateSecret }: HttpSettings,
+      ) => new Catalogue(discovery, contexts, bindings, filter, stateSecret),
     },
     {
       provide: CallGate,

@@ -1,3 +1,4 @@
+import { Content, resourceContents, text as textBlock, type Body, type Message } from './content.js';
 import type { CallError } from './errors.js';
 
 /** Protocol results, and the errors in them. One place: the results are what the next revision changes (spec §1.6-27). */
@@ -26,15 +27,23 @@ export function toolResult(payload: unknown): Result {
   return { content: [{ type: 'text', text: JSON.stringify(payload) }], structuredContent: payload };
 }
 
+/** Of a tool whose output is CONTENT. Anything else is a bug of the tool: data that no schema has checked. */
+export function contentResult(answer: unknown): Result {
+  if (!(answer instanceof Content)) throw new Error('a tool without an output schema must answer with content(…)');
+  return { content: answer.blocks };
+}
+
 /** Never with `structuredContent`: clients check that against the output schema and hide the error (spec §4-15). */
 export function toolError(text: string, code: string, data?: CallError['data']): Result {
   return { content: [{ type: 'text', text }], isError: true, _meta: { [ERROR_META]: { ...data, code } } };
 }
 
-export function resourceResult(uri: string, mimeType: string, text: string): Result {
-  return { contents: [{ uri, mimeType, text }] };
+export function resourceResult(uri: string, mimeType: string, body: Body): Result {
+  return { contents: [resourceContents(uri, mimeType, body)] };
 }
 
-export function promptResult(description: string, text: string): Result {
-  return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+/** A text stands for one message of the user. */
+export function promptResult(description: string, rendered: string | readonly Message[]): Result {
+  const messages = typeof rendered === 'string' ? [{ role: 'user', content: textBlock(rendered) }] : rendered;
+  return { description, messages };
 }

@@ -33,6 +33,23 @@ export function lintPromptInput(schema: JsonSchema): string[] {
   ];
 }
 
+/** The schema of a template says of each variable what it may be, and of nothing else. */
+export function lintVariables(schema: JsonSchema, names: readonly string[]): string[] {
+  const properties = isRecord(schema['properties']) ? schema['properties'] : {};
+  const required = new Set(Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : []);
+  const isText = (name: string) => isRecord(properties[name]) && properties[name]['type'] === 'string';
+  return [
+    ...lintTop(schema, 'input'),
+    ...lintNode(schema, 'input', false),
+    ...names
+      .filter((name) => !isText(name) || !required.has(name))
+      .map((name) => `input.${name} must be a required string`),
+    ...Object.keys(properties)
+      .filter((name) => !names.includes(name))
+      .map((name) => `input.${name} is not in uriTemplate`),
+  ];
+}
+
 function lintTop(schema: JsonSchema, at: string): string[] {
   return schema['type'] === 'object' ? [] : [`${at} must be an object at the top`];
 }

@@ -1,4 +1,5 @@
 import { callContext } from '../logging/call-context.js';
+import type { Round } from './asking/round.js';
 import type { CallStream } from './call-stream.js';
 import type { CompiledEntry } from './catalogue-entry.js';
 import type { Inbound } from './inbound.js';
@@ -13,8 +14,9 @@ export async function startCall(
   input: unknown,
   inbound: Inbound,
   stream?: CallStream,
+  round?: Round,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const call = new LiveCall(entry, input, inbound, stream);
+  const call = new LiveCall(entry, input, inbound, stream, round);
   inbound.exchange.hold();
   try {
     const { correlationId, traceId } = call;

@@ -8,7 +8,8 @@ import {
 import type { EventLog } from '../../logging/event-log.js';
 import type { ChangeBus } from '../changes.js';
 import type { Inbound } from '../inbound.js';
-import type { Kept, ServerFactory } from './server-factory.js';
+import type { Kept } from './handlers.js';
+import type { ServerFactory } from './server-factory.js';
 
 /** Open `subscriptions/listen` streams at a time, per replica. */
 const MOST_STREAMS = 1_000;

@@ -17,7 +17,8 @@ import { Answer, acceptsEventStream } from './answer.js';
 import { Delegate } from './delegate.js';
 import { LegacyExchange } from './legacy-exchange.js';
 import { ModernExchange } from './modern-exchange.js';
-import { MODERN_REVISION, ServerFactory, type Kept } from './server-factory.js';
+import type { Kept } from './handlers.js';
+import { MODERN_REVISION, ServerFactory } from './server-factory.js';
 
 /** Methods of the 2026 era that are served here, and the parameter that the `Mcp-Name` header must repeat. */
 const NAME_HEADER_SOURCE = new Map<string, string | undefined>([

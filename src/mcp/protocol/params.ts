@@ -45,3 +45,21 @@ export const located = schema<{ readonly uri: string }>((params) =>
 export const unpaged = schema<Record<string, never>>((params) =>
   params['cursor'] === undefined ? {} : 'invalid cursor',
 );
+
+export interface Completing {
+  readonly kind: 'prompt' | 'template';
+  /** Prompt name, or the URI template. */
+  readonly name: string;
+  readonly argument: string;
+  readonly typed: string;
+}
+
+export const completing = schema<Completing>(({ ref, argument }) => {
+  const { name, value } = isRecord(argument) ? argument : {};
+  if (typeof name !== 'string' || typeof value !== 'string') return 'argument must have a name and a value';
+  const { type, name: prompt, uri } = isRecord(ref) ? ref : {};
+  const asked = { argument: name, typed: value };
+  if (type === 'ref/prompt' && typeof prompt === 'string') return { kind: 'prompt', name: prompt, ...asked };
+  if (type === 'ref/resource' && typeof uri === 'string') return { kind: 'template', name: uri, ...asked };
+  return 'ref must name a prompt or a resource template';
+});

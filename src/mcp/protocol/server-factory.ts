@@ -1,34 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { ProtocolError, SUPPORTED_PROTOCOL_VERSIONS, Server } from '@modelcontextprotocol/server';
-import type { ServerCapabilities, ServerContext, ServerOptions } from '@modelcontextprotocol/server';
+import { SUPPORTED_PROTOCOL_VERSIONS, Server } from '@modelcontextprotocol/server';
+import type { ServerCapabilities, ServerOptions } from '@modelcontextprotocol/server';
 import type { EventLog } from '../../logging/event-log.js';
-import type { CallStream } from '../call-stream.js';
-import type { CallKind } from '../call.js';
 import type { Catalogue } from '../catalogue.js';
-import { CallError, INVALID_PARAMS } from '../errors.js';
 import type { Inbound } from '../inbound.js';
-import { INTERNAL_ERROR, RpcFailure, type Result } from '../results.js';
-import { startCall } from '../start-call.js';
-import { UNKNOWN } from '../unknown-entry.js';
-import { located, named, unpaged } from './params.js';
-
-export type Era = 'modern' | 'legacy';
+import { handlersOf, type Era, type Features, type Kept } from './handlers.js';
 
 /** The revision whose requests carry their envelope in `_meta`. */
 export const MODERN_REVISION = '2026-07-28';
 
-/** Milliseconds for which a list may be kept: the catalogue is fixed at start, but a view may change with the policy. */
-const LIST_TTL_MS = 60_000;
-
-/** UTF-16 units of an unknown name that are repeated to who sent it; more than a valid name can have. */
-const LONGEST_ECHO = 128;
-
-/** What the caller sent as arguments, when the engine has kept it away from the SDK; see `ProtocolEngine`. */
-export interface Kept {
-  readonly arguments: unknown;
-}
-
-type Handlers = Readonly<Record<string, (server: Server) => void>>;
+/** Milliseconds for which `server/discover` may be kept. */
+const DISCOVER_TTL_MS = 60_000;
 
 /**
  * A fresh low-level `Server` per request over the compiled catalogue. Not `McpServer`: it registers every tool and converts
@@ -37,6 +19,7 @@ type Handlers = Readonly<Record<string, (server: Server) => void>>;
 export class ServerFactory {
   readonly #info: { readonly name: string; readonly version: string };
   readonly #options: Readonly<Record<Era, ServerOptions>>;
+  readonly #features: Features;
 
   constructor(
     serviceName: string,
@@ -45,13 +28,14 @@ export class ServerFactory {
     changes: boolean,
   ) {
     this.#info = { name: serviceName, version: packageVersion() };
-    const capabilities = capabilitiesOf(changes);
+    const capabilities = capabilitiesOf(changes, catalogue.suggests);
+    this.#features = { changes, completions: catalogue.suggests };
     this.#options = {
       legacy: { capabilities, supportedProtocolVersions: SUPPORTED_PROTOCOL_VERSIONS },
       modern: {
         capabilities,
         supportedProtocolVersions: [MODERN_REVISION],
-        cacheHints: { 'server/discover': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
+        cacheHints: { 'server/discover': { ttlMs: DISCOVER_TTL_MS, cacheScope: 'private' } },
       },
     };
   }
@@ -61,106 +45,16 @@ export class ServerFactory {
     const server = new Server(this.#info, this.#options[era]);
     // The text may repeat what the caller sent; its class does not.
     server.onerror = (error) => this.log.debug('protocol_error', { error: error.name });
-    const handlers = this.handlers(era, inbound, kept);
-    if (method === undefined) for (const register of Object.values(handlers)) register(server);
+    const handlers = handlersOf(era, { catalogue: this.catalogue, inbound, log: this.log, kept }, this.#features);
+    if (method === undefined) for (const register of Object.values(handlers)) register?.(server);
     else handlers[method]?.(server);
     return server;
   }
-
-  private handlers(era: Era, inbound: Inbound, kept: Kept | undefined): Handlers {
-    const hints = era === 'modern' ? { ttlMs: LIST_TTL_MS, cacheScope: 'private' } : {};
-    const list = (kind: CallKind) => asProtocolError(() => this.catalogue.definitions(kind, inbound.caller));
-    const run = (kind: CallKind, name: string, input: unknown, context: ServerContext) =>
-      this.call(kind, name, input, inbound, streamOf(context));
-    // Not `kept ?? …`: a caller may well have sent `null` as arguments, and that must be refused as such.
-    const argumentsOf = (message: unknown) => (kept === undefined ? message : kept.arguments);
-    return {
-      'tools/list': (server) =>
-        server.setRequestHandler('tools/list', { params: unpaged }, () => ({ tools: list('tool'), ...hints })),
-      'resources/list': (server) =>
-        server.setRequestHandler('resources/list', { params: unpaged }, () => ({
-          resources: list('resource'),
-          ...hints,
-        })),
-      'resources/templates/list': (server) =>
-        server.setRequestHandler('resources/templates/list', { params: unpaged }, () => ({
-          resourceTemplates: [],
-          ...hints,
-        })),
-      'prompts/list': (server) =>
-        server.setRequestHandler('prompts/list', { params: unpaged }, () => ({ prompts: list('prompt'), ...hints })),
-      'tools/call': (server) =>
-        server.setRequestHandler('tools/call', { params: named }, ({ name, arguments: sent }, context) =>
-          run('tool', name, argumentsOf(sent), context),
-        ),
-      'resources/read': (server) =>
-        server.setRequestHandler('resources/read', { params: located }, ({ uri }, context) =>
-          run('resource', uri, undefined, context),
-        ),
-      'prompts/get': (server) =>
-        server.setRequestHandler('prompts/get', { params: named }, ({ name, arguments: sent }, context) =>
-          run('prompt', name, argumentsOf(sent), context),
-        ),
-    };
-  }
-
-  private async call(
-    kind: CallKind,
-    name: string,
-    input: unknown,
-    inbound: Inbound,
-    stream: CallStream,
-  ): Promise<Result> {
-    const entry = this.catalogue.find(kind, name);
-    try {
-      return await startCall(entry, input, inbound, stream);
-    } catch (error) {
-      if (!(error instanceof RpcFailure)) throw masked(error, this.log);
-      throw entry.name === UNKNOWN && error.code === INVALID_PARAMS ? unknownError(kind, name) : protocolError(error);
-    }
-  }
 }
 
-/** Only here, and only to its sender, is an unknown name repeated. */
-function unknownError(kind: CallKind, name: string): ProtocolError {
-  const text = `Unknown ${kind}: '${name.slice(0, LONGEST_ECHO)}'`;
-  return new ProtocolError(INVALID_PARAMS, text, kind === 'resource' ? { uri: name } : undefined);
-}
-
-function protocolError({ code, message, data }: RpcFailure): ProtocolError {
-  return new ProtocolError(code, message, data);
-}
-
-/** A step threw something that even the error filter did not see. The SDK would send its text as it is. */
-function masked(error: unknown, log: EventLog): ProtocolError {
-  log.error('unexpected_error', {}, error);
-  return new ProtocolError(INTERNAL_ERROR, 'Internal error');
-}
-
-function asProtocolError<T>(list: () => T): T {
-  try {
-    return list();
-  } catch (error) {
-    if (!(error instanceof CallError)) throw error;
-    const { code, message, data, jsonRpcCode } = error;
-    throw new ProtocolError(jsonRpcCode ?? INTERNAL_ERROR, message, { ...data, code });
-  }
-}
-
-function streamOf(context: ServerContext): CallStream {
-  const { mcpReq } = context;
+function capabilitiesOf(changes: boolean, completions: boolean): ServerCapabilities {
   return {
-    async progress(progress, total, message) {
-      const progressToken = mcpReq._meta?.progressToken;
-      if (progressToken === undefined) return;
-      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total, message } });
-    },
-    log: (level, data, logger) => mcpReq.log(level, data, logger),
-  };
-}
-
-function capabilitiesOf(changes: boolean): ServerCapabilities {
-  return {
+    ...(completions && { completions: {} }),
     tools: { listChanged: changes },
     resources: { listChanged: changes, subscribe: changes },
     prompts: { listChanged: changes },

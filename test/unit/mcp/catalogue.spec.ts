@@ -173,7 +173,7 @@ describe('what a caller sees', () => {
 
   it('is kept for so many views and no more: an outsider decides how many there are', () => {
     let made = 0;
-    const entries = { tool: [entry('a')], resource: [], prompt: [] };
+    const entries = { tool: [entry('a')], resource: [], template: [], prompt: [] };
     const views = new CatalogueViews(entries, {
       view: ({ credential }) => ({ key: credential, sees: () => ++made > 0 }),
     });
