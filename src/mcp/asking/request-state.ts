@@ -47,7 +47,7 @@ export class RequestState {
       exp: number;
       state?: unknown;
     };
-    return exp ? { ok: true, state } : REFUSED;
+    return exp * 1000 > this.now() ? { ok: true, state } : REFUSED;
   }
 
   private mac({ kind, name, input, caller }: McpCall, payload: string): Buffer {

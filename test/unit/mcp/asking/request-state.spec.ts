@@ -6,7 +6,14 @@ import type { McpCall } from '../../../../src/mcp/call.js';
 const KEY = 'una clave de al menos treinta y dos bytes';
 const AT = Date.parse('2026-11-03T12:00:00Z');
 
-function call({ kind = 'tool', name = 'bloquear', input = { id: 'a', n: 1 } as unknown, credential = 'token-1' } = {}) {
+interface Made {
+  readonly kind?: string;
+  readonly name?: string;
+  readonly input?: unknown;
+  readonly credential?: string;
+}
+
+function call({ kind = 'tool', name = 'bloquear', input = { id: 'a', n: 1 }, credential = 'token-1' }: Made = {}) {
   return { kind, name, input, caller: { credential } } as unknown as McpCall;
 }
 
@@ -40,7 +47,7 @@ describe('a state for the next round', () => {
     ['of another caller', { credential: 'token-2' }],
     ['of a caller without a credential', { credential: '' }],
   ])('is refused %s', (_whose, other) => {
-    expect(states.open(call(other as object), states.seal(call(), 'x'))).toEqual({ ok: false });
+    expect(states.open(call(other), states.seal(call(), 'x'))).toEqual({ ok: false });
   });
 
   it('is refused under another key', () => {
