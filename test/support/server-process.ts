@@ -119,7 +119,7 @@ export class ServerProcess {
     });
   }
 
-  async untilReady(milliseconds = 20_000): Promise<void> {
+  async untilReady(milliseconds = 45_000): Promise<void> {
     const end = performance.now() + milliseconds;
     let code: number | null | undefined;
     void this.exited.then((exit) => {

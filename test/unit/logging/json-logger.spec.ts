@@ -111,7 +111,7 @@ describe('Nest’s own logs', () => {
   });
 
   it('that are objects or classes are fields', () => {
-    const { sink, log } = logger();
+    const { sink, log } = logger('DEBUG');
     log.log({ port: 1 });
     log.log(MemorySink);
     expect(sink.records.map(({ message, detail }) => [message, detail])).toEqual([
