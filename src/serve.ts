@@ -8,6 +8,7 @@ import { AuditTrail } from './audit/audit-trail.js';
 import { ServiceSettings } from './config/service.settings.js';
 import type { Settings } from './config/settings.js';
 import { ConnectorRegistry } from './connectors/connector-registry.js';
+import type { ServedPolicy } from './governance/served-policy.js';
 import { Lifecycle } from './health/lifecycle.js';
 import { FileSinkError } from './logging/file-sink.js';
 import type { JsonLogger } from './logging/json-logger.js';
@@ -26,6 +27,9 @@ export interface ServeOptions {
   readonly stdout: LineSink;
   /** For what must not be told through stdout: that stdout cannot be written. */
   readonly stderr: JsonLogger;
+  readonly parts: Parts;
+  /** What callers are governed by; absent = open. */
+  readonly served?: ServedPolicy;
   readonly onReady?: () => void;
   /** Told as soon as there is a trail: a crash must end its open records. */
   readonly onTrail?: (trail: AuditTrail) => void;
@@ -84,10 +88,17 @@ export async function serve(options: ServeOptions): Promise<number> {
   return 0;
 }
 
-async function build({ settings, logger, stdout, stderr, parts }: ServeOptions): Promise<NestExpressApplication> {
+async function build({
+  settings,
+  logger,
+  stdout,
+  stderr,
+  parts,
+  served,
+}: ServeOptions): Promise<NestExpressApplication> {
   const outputs = { standardOutput: stdout, elsewhere: stderr.eventLog('mcp_corp.audit'), replica: hostname() };
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.register(settings, { logger, ...outputs }, parts),
+    AppModule.register(settings, { logger, served, ...outputs }, parts),
     // The bodies of /mcp are read by the edge, once and with its own limit; no other route takes one.
     { bodyParser: false, logger, abortOnError: false },
   );

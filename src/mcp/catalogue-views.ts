@@ -1,16 +1,16 @@
 import type { Caller, CallKind } from './call.js';
 import type { CompiledEntry } from './catalogue-entry.js';
-import type { Visibility } from './ports.js';
+import type { CatalogueView, Visibility } from './ports.js';
 
 type Entries = Readonly<Record<string, readonly CompiledEntry[]>>;
-type View = Readonly<Record<CallKind, readonly unknown[]>>;
+type Lists = Readonly<Record<CallKind, readonly unknown[]>>;
 
 /** Views kept at a time. A key is made by governance, but from who the caller is: an outsider controls how many there are. */
 const MOST_VIEWS = 256;
 
 /** Lists, made once per view and serialised once: with 50 tools, serialising costs as much as all the rest of the call. */
 export class CatalogueViews {
-  readonly #views = new Map<string, View>();
+  readonly #views = new Map<string, Lists>();
   readonly #texts = new WeakMap<object, string>();
 
   constructor(
@@ -18,29 +18,31 @@ export class CatalogueViews {
     private readonly visibility: Visibility,
   ) {}
 
-  definitions(kind: CallKind, caller: Caller): readonly unknown[] {
-    const { key, sees } = this.visibility.view(caller);
-    let view = this.#views.get(key);
-    if (view === undefined) {
-      view = this.make(sees);
+  async definitions(kind: CallKind, caller: Caller, signal: AbortSignal): Promise<readonly unknown[]> {
+    const view = await this.visibility.view(caller, signal);
+    let lists = this.#views.get(view.key);
+    if (lists === undefined) {
+      lists = this.make(view);
       const oldest = this.#views.size >= MOST_VIEWS ? this.#views.keys().next().value : undefined;
       if (oldest !== undefined) this.#views.delete(oldest);
-      this.#views.set(key, view);
+      this.#views.set(view.key, lists);
     }
-    return view[kind];
+    return lists[kind];
   }
 
   serialised(definitions: unknown): string | undefined {
     return typeof definitions === 'object' && definitions !== null ? this.#texts.get(definitions) : undefined;
   }
 
-  private make(sees: (entry: CompiledEntry) => boolean): View {
-    return { tool: this.list('tool', sees), resource: this.list('resource', sees), prompt: this.list('prompt', sees) };
+  private make(view: CatalogueView): Lists {
+    return { tool: this.list('tool', view), resource: this.list('resource', view), prompt: this.list('prompt', view) };
   }
 
-  private list(kind: CallKind, sees: (entry: CompiledEntry) => boolean): readonly unknown[] {
-    const definitions = (this.entries[kind] ?? []).filter(sees).map(({ definition }) => definition);
+  private list(kind: CallKind, { sees, shows = compiled }: CatalogueView): readonly unknown[] {
+    const definitions = (this.entries[kind] ?? []).filter(sees).map(shows);
     this.#texts.set(definitions, JSON.stringify(definitions));
     return definitions;
   }
 }
+
+const compiled = ({ definition }: CompiledEntry): CompiledEntry['definition'] => definition;

@@ -62,11 +62,11 @@ export class Catalogue implements OnApplicationBootstrap {
   }
 
   /**
-   * Definitions of what `caller` sees. The same array for every caller with the same view. Throws the CallError of a
+   * Definitions of what `caller` sees. The same array for every caller with the same view. Rejects with the CallError of a
    * caller who may not list at all.
    */
-  definitions(kind: CallKind, caller: Caller): readonly unknown[] {
-    return this.#views.definitions(kind, caller);
+  definitions(kind: CallKind, caller: Caller, signal: AbortSignal): Promise<readonly unknown[]> {
+    return this.#views.definitions(kind, caller, signal);
   }
 
   /** The JSON text of an array that `definitions` gave; undefined for any other. */

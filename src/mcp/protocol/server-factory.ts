@@ -7,9 +7,8 @@ import type { CallKind } from '../call.js';
 import type { Catalogue } from '../catalogue.js';
 import { CallError, INVALID_PARAMS } from '../errors.js';
 import type { Inbound } from '../inbound.js';
-import { INTERNAL_ERROR, RpcFailure, type Result } from '../results.js';
+import { INTERNAL_ERROR, RpcFailure, UnknownEntryFailure, type Result } from '../results.js';
 import { startCall } from '../start-call.js';
-import { UNKNOWN } from '../unknown-entry.js';
 import { located, named, unpaged } from './params.js';
 
 export type Era = 'modern' | 'legacy';
@@ -69,26 +68,34 @@ export class ServerFactory {
 
   private handlers(era: Era, inbound: Inbound, kept: Kept | undefined): Handlers {
     const hints = era === 'modern' ? { ttlMs: LIST_TTL_MS, cacheScope: 'private' } : {};
-    const list = (kind: CallKind) => asProtocolError(() => this.catalogue.definitions(kind, inbound.caller));
+    const list = (kind: CallKind) =>
+      asProtocolError(() => this.catalogue.definitions(kind, inbound.caller, inbound.exchange.signal));
     const run = (kind: CallKind, name: string, input: unknown, context: ServerContext) =>
       this.call(kind, name, input, inbound, streamOf(context));
     // Not `kept ?? …`: a caller may well have sent `null` as arguments, and that must be refused as such.
     const argumentsOf = (message: unknown) => (kept === undefined ? message : kept.arguments);
     return {
       'tools/list': (server) =>
-        server.setRequestHandler('tools/list', { params: unpaged }, () => ({ tools: list('tool'), ...hints })),
+        server.setRequestHandler('tools/list', { params: unpaged }, async () => ({
+          tools: await list('tool'),
+          ...hints,
+        })),
       'resources/list': (server) =>
-        server.setRequestHandler('resources/list', { params: unpaged }, () => ({
-          resources: list('resource'),
+        server.setRequestHandler('resources/list', { params: unpaged }, async () => ({
+          resources: await list('resource'),
           ...hints,
         })),
       'resources/templates/list': (server) =>
-        server.setRequestHandler('resources/templates/list', { params: unpaged }, () => ({
-          resourceTemplates: [],
+        server.setRequestHandler('resources/templates/list', { params: unpaged }, async () => {
+          // There are none, but whoever may not list is told so here too.
+          await list('resource');
+          return { resourceTemplates: [], ...hints };
+        }),
+      'prompts/list': (server) =>
+        server.setRequestHandler('prompts/list', { params: unpaged }, async () => ({
+          prompts: await list('prompt'),
           ...hints,
         })),
-      'prompts/list': (server) =>
-        server.setRequestHandler('prompts/list', { params: unpaged }, () => ({ prompts: list('prompt'), ...hints })),
       'tools/call': (server) =>
         server.setRequestHandler('tools/call', { params: named }, ({ name, arguments: sent }, context) =>
           run('tool', name, argumentsOf(sent), context),
@@ -115,8 +122,8 @@ export class ServerFactory {
     try {
       return await startCall(entry, input, inbound, stream);
     } catch (error) {
-      if (!(error instanceof RpcFailure)) throw masked(error, this.log);
-      throw entry.name === UNKNOWN && error.code === INVALID_PARAMS ? unknownError(kind, name) : protocolError(error);
+      if (error instanceof UnknownEntryFailure) throw unknownError(kind, name);
+      throw error instanceof RpcFailure ? protocolError(error) : masked(error, this.log);
     }
   }
 }
@@ -137,9 +144,9 @@ function masked(error: unknown, log: EventLog): ProtocolError {
   return new ProtocolError(INTERNAL_ERROR, 'Internal error');
 }
 
-function asProtocolError<T>(list: () => T): T {
+async function asProtocolError<T>(list: () => Promise<T>): Promise<T> {
   try {
-    return list();
+    return await list();
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     const { code, message, data, jsonRpcCode } = error;
