@@ -18,6 +18,9 @@ import { serve } from './serve.js';
 import type { StopSignal } from './stop-signal.js';
 import { VERSION } from './config/version.js';
 
+/** What a dry run needs to know of the product: what it has, and how it reads identifiers. */
+export { canonicalBy, governable } from './app.module.js';
+
 /** Exit codes of the process; 0 is an orderly stop. */
 export const EXIT = { crashed: 1, policy: 1, configuration: 2, cannotStart: 3 } as const;
 
@@ -25,6 +28,8 @@ export interface RunOptions {
   readonly stop: StopSignal;
   /** Instead of the environment and the `.env` file of the process. */
   readonly env?: Variables;
+  /** What a command line said, by the names of the variables; it wins over them. */
+  readonly flags?: Variables;
   /** Instead of the product's own sources and business. */
   readonly parts?: Parts;
   /** Called when the process is ready and has written all it had to say up to then. */
@@ -38,7 +43,7 @@ const LAST_LINES_MS = 2000;
  * From the environment to the exit code: everything that the process writes becomes JSON lines, the settings are
  * loaded or refused whole (2), so is the policy (1), the server serves until it is stopped (0) or cannot start (3).
  */
-export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Promise<number> {
+export async function run({ stop, env, flags, parts = PARTS, onReady }: RunOptions): Promise<number> {
   const [stdout, stderr] = [standardSink('stdout'), standardSink('stderr')];
   // Nothing is known yet: the names of the defaults, until the settings say otherwise.
   const bootstrap = loggerTo(stdout, new ServiceSettings());
@@ -57,7 +62,7 @@ export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Pr
   const sections = sectionsOf(parts);
   let settings: Settings;
   try {
-    settings = env === undefined ? settingsOfProcess(sections) : loadSettings(env, sections);
+    settings = env === undefined ? settingsOfProcess(sections, flags) : loadSettings(env, sections);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const log = bootstrap.eventLog('mcp_corp.config');

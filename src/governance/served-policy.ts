@@ -31,12 +31,12 @@ export interface PolicyFileOptions {
 
 /** Reads and compiles a policy file. Contacts nothing. Rejects with a PolicyUnreachableError. */
 export async function loadPolicyFile(path: string, { local, purpose }: PolicyFileOptions): Promise<LoadedPolicy> {
-  const text = await readText(path);
+  const text = await loadText(path);
   return loadPolicy(text, { catalogue: { local }, secretSchemes: SECRET_SCHEMES, ...(purpose && { purpose }) });
 }
 
-/** UTF-8, at most one byte more than an artefact may have, which the compiler then refuses with its reason. */
-async function readText(path: string): Promise<string> {
+/** UTF-8, at most one byte more than an artefact may have, which its reader then refuses. Rejects with a PolicyUnreachableError. */
+export async function loadText(path: string): Promise<string> {
   try {
     // Non-blocking, because opening a named pipe that nobody writes to would hang the start.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
