@@ -80,9 +80,11 @@ describe.each(['local', 'staging'])('the environment %s', (environment) => {
 });
 
 describe('a policy', () => {
-  it.each(['local', 'production'])('is refused in %s, not served openly', (environment) => {
+  it.each(['local', 'production'])('without its file is refused in %s, not served openly', (environment) => {
     const env = { ...PRODUCTION, MCP_CORP_ENVIRONMENT: environment, MCP_CORP_GOVERNANCE__MODE: 'policy' };
-    expect(told(env)).toBe('MCP_CORP_GOVERNANCE__MODE cannot be policy in this version: only open can be served');
+    expect(told(env)).toBe(
+      'MCP_CORP_GOVERNANCE__POLICY must name the policy file, because MCP_CORP_GOVERNANCE__MODE is policy',
+    );
   });
 });
 

@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+import { armStopSignal } from '../stop-signal.js';
+
+// Before anything else is loaded, as in main.ts; only `serve` waits for it.
+const args = process.argv.slice(2);
+const stop = args[0] === 'serve' ? armStopSignal(process) : undefined;
+
+const { runProgram } = await import('./program.js');
+process.exitCode = await runProgram(args, {
+  product: async () => {
+    const { canonicalBy, governable } = await import('../run.js');
+    return { catalogue: governable(), canonical: canonicalBy() };
+  },
+  terminal: {
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+  },
+  now: () => Date.now(),
+  // The server ends like main.ts: nothing of it may keep the process alive.
+  serve: async (flags) => {
+    const { run } = await import('../run.js');
+    return process.exit(await run({ stop: stop ?? armStopSignal(process), flags }));
+  },
+});
