@@ -37,7 +37,7 @@ describe('production', () => {
     expect(told({ MCP_CORP_ENVIRONMENT: 'production' }).split('\n')).toEqual([
       expect.stringContaining(MISSING_SECRET),
       'MCP_CORP_HTTP__ALLOWED_HOSTS must be set in production: the names under which clients reach this server',
-      'MCP_CORP_GOVERNANCE__MODE must be written down in production (open is the only mode of this version)',
+      'MCP_CORP_GOVERNANCE__MODE must be written down in production: open or policy',
     ]);
   });
 

@@ -476,5 +476,6 @@ describe('two callers on one port', () => {
       expect([source, account?.key]).toEqual(ana ? ['postgres', 'lector'] : ['saldo_api', 'cajero']);
     }
     expect(app!.asked.length).toBeGreaterThan(700);
-  });
+    // A busy machine has needed more than half a minute.
+  }, 180_000);
 });
