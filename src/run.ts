@@ -77,8 +77,9 @@ export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Pr
     stderr: loggerTo(stderr, service),
     parts,
     onReady: ready,
+    onTrail: (built) => (trail = built),
   });
-  await logger.flush(LAST_LINES_MS);
+  await lastLines();
   return code;
 }
 

@@ -87,6 +87,28 @@ describe('a stop with a call in flight', () => {
   });
 });
 
+it('a crash: a call in flight ends in the audit as internal_error, exactly once, before the process does', async () => {
+  const server = await ServerProcess.ready({
+    ...world.env,
+    // SIGUSR2 becomes an exception that nobody catches.
+    NODE_OPTIONS: `--import ${new URL('../support/crash-on-signal.mjs', import.meta.url).href}`,
+  });
+  const client = await connectV2(`${server.url}/mcp`);
+  world.stub.setFault({ kind: 'silence' });
+  const before = asked();
+  const call = client
+    .callTool({ name: 'consultar_saldo', arguments: { identificador: 'V16760320' } })
+    .catch((error: unknown) => error);
+  await until(() => asked() > before);
+
+  server.kill('SIGUSR2');
+  expect(await server.exited).toBe(1);
+  await call;
+  expect(server.events('uncaught_exception')).toHaveLength(1);
+  expect(server.events('tool_invocation_started')).toHaveLength(1);
+  expect(server.events('tool_invocation_completed')).toMatchObject([{ result: 'failure', reason: 'internal_error' }]);
+});
+
 describe('the start', () => {
   it('binds the port before the sources are connected: /health 200 and /ready 503 meanwhile, and a signal still ends it', async () => {
     // A database that accepts connections and never says anything.
