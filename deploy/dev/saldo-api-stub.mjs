@@ -11,10 +11,13 @@ import { fileURLToPath } from 'node:url';
  * - `status`: that status, with `retryAfter` as above.
  * - `bad_json`: a body that ends too early. `wrong_cedula`: somebody else's balance.
  * - `drop`: the connection is closed without a byte. `silence`: no byte ever comes.
+ * - `redirect`: 302 to `location`. `large_body`: a well-formed answer of `bytes` bytes.
  * - `endless_body`: a body that never ends, as fast as it is read. `dripping_body`: one that comes byte by byte.
  * @typedef {{ kind: 'latency', ms: number }
  *   | { kind: 'too_many_requests', retryAfter?: string }
  *   | { kind: 'status', status: number, retryAfter?: string }
+ *   | { kind: 'redirect', location: string }
+ *   | { kind: 'large_body', bytes: number }
  *   | { kind: 'bad_json' | 'wrong_cedula' | 'drop' | 'silence' | 'endless_body' | 'dripping_body' }} Fault
  *
  * @typedef {object} SaldoStub
@@ -77,6 +80,25 @@ function pourForEver(response) {
   pour();
 }
 
+/** @param {Response} response @param {number} bytes */
+function pourLarge(response, bytes) {
+  const [head, tail] = ['{"cedula":"V16760320","saldo":1500000.5,"moneda":"COP","relleno":"', '"}'];
+  let filler = Math.max(0, bytes - head.length - tail.length);
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': head.length + filler + tail.length });
+  response.write(head);
+  const pour = () => {
+    while (!response.destroyed && filler > 0) {
+      const part = FILLER.subarray(0, filler);
+      filler -= part.length;
+      if (filler === 0) response.write(part, () => response.end(tail));
+      else if (!response.write(part)) return;
+    }
+  };
+  response.on('drain', pour);
+  if (filler === 0) response.end(tail);
+  else pour();
+}
+
 /** @param {Response} response */
 function drip(response) {
   response.writeHead(200, { 'Content-Type': 'application/json' });
@@ -112,6 +134,10 @@ function misbehave(response, id, fault) {
       return;
     case 'silence':
       return;
+    case 'redirect':
+      return json(response, 302, '{}', { Location: fault.location });
+    case 'large_body':
+      return pourLarge(response, fault.bytes);
     case 'endless_body':
       return pourForEver(response);
     case 'dripping_body':

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 
 /**
  * What the network does to the connections through the proxy; switching affects those that are open, too.
@@ -10,11 +11,17 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
  * - `reset`: RST.
  * - `slowDrip`: the server's bytes arrive one at a time, `intervalMs` apart.
  * - `resetMidway`: RST after `bytes` more bytes of the server, over all connections.
+ * - `badTls`: RST to open connections; new ones meet a TLS server with `identity` instead of the real one, or, without an
+ *   identity, bytes that are no TLS at all. Understands PostgreSQL's way into TLS, too.
  */
 export type Fault =
   | { readonly mode: 'pass' | 'refuse' | 'blackhole' | 'halfOpen' | 'reset' }
   | { readonly mode: 'slowDrip'; readonly intervalMs: number }
-  | { readonly mode: 'resetMidway'; readonly bytes: number };
+  | { readonly mode: 'resetMidway'; readonly bytes: number }
+  | { readonly mode: 'badTls'; readonly identity?: { readonly cert: string; readonly key: string } };
+
+/** PostgreSQL's question for TLS (protocol 3.0, 54.7), which a client asks before its first handshake message. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
 export interface FaultProxyOptions {
   readonly host?: string;
@@ -60,7 +67,10 @@ export class FaultProxy {
     if (this.#fault.mode === 'resetMidway') this.#bytesLeft = this.#fault.bytes;
     if (mode === 'refuse') await this.#stopListening();
     else if (before === 'refuse') await this.#listen();
-    for (const pair of [...this.#pairs]) this.#apply(pair);
+    for (const pair of [...this.#pairs]) {
+      if (mode === 'badTls') pair.client.resetAndDestroy();
+      else this.#apply(pair);
+    }
   }
 
   /** RST to one client, by the number of its connection. */
@@ -109,7 +119,7 @@ export class FaultProxy {
     const { mode } = this.#fault;
     const { host = '127.0.0.1', port, request } = this.target;
     const upstream =
-      mode === 'blackhole' || mode === 'halfOpen' || mode === 'reset'
+      mode === 'blackhole' || mode === 'halfOpen' || mode === 'reset' || mode === 'badTls'
         ? undefined
         : connect({ host, port, allowHalfOpen: true });
     const pair: Pair = { number, client, upstream };
@@ -135,7 +145,29 @@ export class FaultProxy {
         if (this.#forwards) client.destroySoon();
       });
     }
-    this.#apply(pair);
+    if (this.#fault.mode === 'badTls') this.#impersonate(client, this.#fault.identity);
+    else this.#apply(pair);
+  }
+
+  #impersonate(client: Socket, identity: { readonly cert: string; readonly key: string } | undefined): void {
+    const greet = (first: Buffer): void => {
+      if (first.equals(SSL_REQUEST)) {
+        client.once('data', greet);
+        client.write('S');
+        return;
+      }
+      if (identity === undefined) {
+        client.end('no se habla TLS\r\n'.repeat(8));
+        return;
+      }
+      client.pause();
+      client.unshift(first);
+      const secured = new TLSSocket(client, { isServer: true, ...identity });
+      secured.on('error', () => client.destroy());
+      secured.resume();
+    };
+    client.once('data', greet);
+    client.resume();
   }
 
   get #forwards(): boolean {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -24,9 +24,7 @@ export class ProjectCopy implements Disposable {
   readonly main = join(this.folder, 'dist/main.js');
 
   constructor() {
-    // Some folders of tests install packages of their own.
-    const filter = (path: string) => basename(path) !== 'node_modules';
-    for (const entry of ENTRIES) cpSync(join(ROOT, entry), join(this.folder, entry), { recursive: true, filter });
+    for (const entry of ENTRIES) cpSync(join(ROOT, entry), join(this.folder, entry), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
   }
 

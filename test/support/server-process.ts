@@ -11,6 +11,10 @@ export interface ServerProcessOptions {
   readonly cwd?: string;
   /** Script and arguments; by default `dist/main.js` of this repository. */
   readonly command?: readonly string[];
+  /** A program, and its arguments, that becomes Node: Node's own command line is appended to it. */
+  readonly launcher?: readonly string[];
+  /** A descriptor instead of the pipe that is read. */
+  readonly stdout?: number;
 }
 
 const HERE = new URL('.', import.meta.url).pathname;
@@ -56,10 +60,11 @@ export class ServerProcess {
 
   static async spawn(
     env: Readonly<Record<string, string>>,
-    { port: wanted, cwd = HERE, command = [MAIN] }: ServerProcessOptions = {},
+    { port: wanted, cwd = HERE, command = [MAIN], launcher = [], stdout = undefined }: ServerProcessOptions = {},
   ): Promise<ServerProcess> {
     const port = wanted ?? (await freePort());
-    const child = spawn(process.execPath, [...command], {
+    const [program = process.execPath, ...rest] = [...launcher, process.execPath, ...command];
+    const child = spawn(program, rest, {
       cwd,
       env: {
         PATH: process.env['PATH'],
@@ -69,7 +74,7 @@ export class ServerProcess {
         MCP_CORP_DRAIN_SECONDS: '0',
         ...env,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
     });
     return new ServerProcess(child, port);
   }

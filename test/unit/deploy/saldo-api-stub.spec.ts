@@ -59,6 +59,16 @@ describe('the balance stub', () => {
     expect((await ask('/saldos/V16760320'))[0]).toBe(200);
   });
 
+  it('redirects, and pours a well-formed answer of any size, when told to', async () => {
+    stub.setFault({ kind: 'redirect', location: `${stub.url}/health` });
+    const redirect = await fetch(`${stub.url}/saldos/V16760320`, { redirect: 'manual' });
+    expect([redirect.status, redirect.headers.get('location')]).toEqual([302, `${stub.url}/health`]);
+    stub.setFault({ kind: 'large_body', bytes: 3_000_000 });
+    const [status, body] = await ask('/saldos/V16760320');
+    expect([status, body.length]).toEqual([200, 3_000_000]);
+    expect(JSON.parse(body)).toMatchObject({ cedula: 'V16760320', saldo: 1500000.5 });
+  });
+
   it('remembers what it was asked', async () => {
     await ask('/health');
     await ask('/saldos/V16760320');

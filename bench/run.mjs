@@ -1,0 +1,172 @@
+// @ts-check
+/**
+ * npm run bench -- [--short] [--json] [--only SERVER,…]
+ *
+ * Measures the product against its peers and prints one table; exits with 1 when a required figure is missed. The figures
+ * that count are CPU microseconds of the server process and their quotients in paired rounds; calls per second depend on
+ * what else the machine does. `--short` is for CI; `--only` is for profiling and judges nothing.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startSaldoStub } from '../deploy/dev/saldo-api-stub.mjs';
+import { startPostgres } from '../scripts/postgres.mjs';
+import { CONTESTANTS, measureCalls } from './calls.mjs';
+import { measureStarts } from './start.mjs';
+import { median, pairedRatio, table } from './statistics.mjs';
+import { LEGACY, MODERN } from './workload.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
+});
+const PLAN = options.short
+  ? {
+      rounds: 4,
+      burst: { most: 350, milliseconds: 1000 },
+      warmUp: { most: 1200, milliseconds: 2500 },
+      pairs: 3,
+      batches: 5,
+    }
+  : {
+      rounds: 9,
+      burst: { most: 1600, milliseconds: 4000 },
+      warmUp: { most: 6000, milliseconds: 30_000 },
+      pairs: 7,
+      batches: 15,
+    };
+
+const tell = (line) => void process.stderr.write(`${line}\n`);
+
+/** A micro benchmark, in a process of its own. @returns {number} median of its batches */
+function micro(script) {
+  const path = fileURLToPath(new URL(`micro/${script}.mjs`, import.meta.url));
+  return median(JSON.parse(execFileSync(process.execPath, [path, String(PLAN.batches)], { encoding: 'utf8' })));
+}
+
+const [postgres, saldo] = await Promise.all([
+  startPostgres({ seed: new URL('../deploy/dev/postgres-seed.sql', import.meta.url) }),
+  startSaldoStub(),
+]);
+let figures;
+try {
+  figures = await measure({
+    MCP_CORP_HOST: '127.0.0.1',
+    MCP_CORP_AUDIT_HMAC_SECRET: 'clave-secreta-de-prueba-a',
+    MCP_CORP_POSTGRES__ENABLED: 'true',
+    MCP_CORP_POSTGRES__DSN: postgres.dsn,
+    MCP_CORP_SALDO_API__ENABLED: 'true',
+    MCP_CORP_SALDO_API__BASE_URL: saldo.url,
+  });
+} finally {
+  await Promise.allSettled([postgres.stop(), saldo.close()]);
+}
+
+async function measure(productEnv) {
+  const only = options.only?.split(',');
+  const contestants = CONTESTANTS.filter(({ server }) => only === undefined || only.includes(server));
+  const calls = await measureCalls({ ...PLAN, tell, productEnv, contestants });
+  if (only !== undefined) return { calls };
+  const [executor, identifiers] = [micro('executor'), micro('identifiers')];
+  tell('micro benchmarks done');
+  return { calls, executor, identifiers, starts: await measureStarts(PLAN.pairs, productEnv) };
+}
+
+const cpuOf = (id) => {
+  const found = figures.calls.find(({ contestant }) => contestant.id === id);
+  if (found === undefined) throw new Error(`${id} was not measured`);
+  return found.cpu;
+};
+
+/** What issue 3 §4 requires: `least` or `most` of a figure. */
+function requirements() {
+  const times = (what, peer, ours, least) => ({ what, value: pairedRatio(cpuOf(peer), cpuOf(ours)), least, unit: '×' });
+  const eras = [
+    [MODERN, '2026-07-28'],
+    [LEGACY, '2025-11-25'],
+  ];
+  const { starts, executor, identifiers } = figures;
+  return [
+    ...eras.flatMap(([era, name]) => [
+      times(`tools/call against @rekog/mcp-nest, ${name}`, `call:mcp-nest:${era}`, `call:mcp-corp:${era}`, 2),
+      times(`tools/call against the SDK as documented, ${name}`, `call:sdk-v2:${era}`, `call:mcp-corp:${era}`, 2.5),
+      times(
+        `tools/list of 50 against @rekog/mcp-nest, ${name}`,
+        `list:mcp-nest-fifty:${era}`,
+        `list:mcp-corp-fifty:${era}`,
+        10,
+      ),
+    ]),
+    { what: 'executor, CPU of one uncontended call', value: executor, most: 6, unit: ' µs' },
+    { what: 'identifiers parsed per second', value: identifiers / 1e6, least: 1, unit: ' million' },
+    {
+      what: 'start to /ready against a bare NestJS application',
+      value: pairedRatio(starts.product, starts.bare),
+      most: 3,
+      unit: '×',
+    },
+    { what: 'start to /ready', value: median(starts.product) / 1000, most: 1.5, unit: ' s' },
+  ];
+}
+
+const holds = ({ value, least, most }) => (least === undefined ? value <= most : value >= least);
+const two = (value) => value.toFixed(2);
+
+function callRows(method) {
+  const rows = figures.calls.filter(({ contestant }) => contestant.question.method === method);
+  return rows.map(({ contestant, cpu, rate }) => {
+    const { name, question } = contestant;
+    const ours = figures.calls.find(
+      (entry) =>
+        entry.contestant.server.startsWith('mcp-corp') &&
+        entry.contestant.question.method === method &&
+        entry.contestant.question.era === question.era,
+    );
+    const ratio = ours === undefined ? '' : two(pairedRatio(cpu, ours.cpu));
+    const era = contestant.server === 'raw' ? '' : question.era;
+    return [name, era, median(cpu).toFixed(0), median(rate).toFixed(0), ratio];
+  });
+}
+
+const HEAD = ['', 'revision', 'CPU µs per call', 'calls/s', 'CPU ÷ mcp-corp'];
+const required = options.only === undefined ? requirements() : [];
+const missed = required.filter((requirement) => !holds(requirement));
+
+if (options.json) {
+  process.stdout.write(
+    `${JSON.stringify({ plan: PLAN, node: process.version, figures, required, missed: missed.length }, null, 2)}\n`,
+  );
+} else {
+  const lines = [
+    `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${PLAN.rounds} paired rounds of at most ${PLAN.burst.most} calls, 16 connections.`,
+    '',
+    '`tools/call`:',
+    '',
+    table([HEAD, ...callRows('tools/call')]),
+    '',
+    '`tools/list`, 50 tools:',
+    '',
+    table([HEAD, ...callRows('tools/list')]),
+    '',
+    'Required:',
+    '',
+    table([
+      ['', 'required', 'measured', ''],
+      ...required.map((requirement) => {
+        const { what, value, least, most, unit } = requirement;
+        return [
+          what,
+          `${least === undefined ? `≤ ${most}` : `≥ ${least}`}${unit}`,
+          `${two(value)}${unit}`,
+          holds(requirement) ? 'pass' : 'FAIL',
+        ];
+      }),
+    ]),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+process.exit(missed.length === 0 ? 0 : 1);
