@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { compare, Ledger } from '../support/audit-ledger.js';
+import { connectV1 } from '../support/mcp-clients.js';
+import { type legacy, send } from '../support/mcp-http.js';
 import { ServerProcess, type LogLine } from '../support/server-process.js';
 import { until } from '../support/until.js';
 import { createWorld, type World } from '../support/world.js';
@@ -101,6 +103,58 @@ it('a client that hangs up while the source is being asked: one end, cancelled',
     results: { cancelled: 8 },
   });
 });
+
+it('`notifications/cancelled` of the 2025 era: without sessions an id is everybody’s, so it ends nobody’s call', async () => {
+  const ledger = new Ledger();
+  const server = await ServerProcess.ready(world.env);
+  const before = asked();
+  world.stub.setFault({ kind: 'latency', ms: 300 });
+  // Two callers who number their requests alike, as every client does, beginning with one.
+  const calls = Array.from({ length: 2 }, () =>
+    ledger.call(server.url, 'consultar_saldo', IDENTIFIER, undefined, numbered(7)),
+  );
+  await until(() => asked() - before === 2);
+  const notice = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+  expect(await send(`${server.url}/mcp`, { headers: OF_2025, body: JSON.stringify(notice) })).toMatchObject({
+    status: 202,
+    text: '',
+  });
+  await Promise.all(calls);
+
+  // The official client of that era gives up on the answer; the call itself goes on to its end.
+  world.stub.setFault({ kind: 'silence' });
+  const traceId = 'c'.repeat(32);
+  const client = await connectV1(`${server.url}/mcp`, { traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
+  const leave = new AbortController();
+  const given = client.callTool({ name: 'consultar_saldo', arguments: IDENTIFIER }, undefined, {
+    signal: leave.signal,
+  });
+  await until(() => asked() - before === 3);
+  leave.abort();
+  await expect(given).rejects.toThrow();
+  ledger.entries.push({ traceId, seen: 'unknown', code: undefined });
+  await client.close();
+
+  await server.until(() => server.events('tool_invocation_completed').length === 3);
+  expect(await server.stop()).toBe(0);
+  expect(compare(ledger.entries, server.lines)).toEqual({
+    disagreements: [],
+    openStarts: [],
+    results: { success: 2, cancelled: 1 },
+  });
+});
+
+const OF_2025 = { 'content-type': 'application/json', 'mcp-protocol-version': '2025-11-25' };
+
+/** A request of the 2025 era with this id. */
+const numbered =
+  (id: number): typeof legacy =>
+  (url, method, params, sent) =>
+    send(url, {
+      ...sent,
+      headers: { ...OF_2025, ...sent?.headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
+    });
 
 it('SIGTERM under load: what is accepted is recorded whole, what is refused not at all', async () => {
   const ledger = new Ledger();
