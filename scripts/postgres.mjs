@@ -19,6 +19,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { freePort } from './free-port.mjs';
 
 const HOST = '127.0.0.1';
 const READY = 'database system is ready to accept connections';
@@ -29,12 +30,14 @@ const LOG_TAIL = 8192;
 
 /**
  * Reads process ids, one a line; when the pipe closes it stops the last one (fast shutdown, then immediate after 5 s)
- * and removes the folder. The folder is removed again and again, because an initdb that lost its owner still writes.
+ * and removes the folder. What a test has stopped (SIGSTOP) hears of it only once it goes on, so it is continued, with its
+ * children where /proc tells who they are. The folder is removed again and again, because an initdb that lost its owner still writes.
  */
 const GUARD = `
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
   kill -INT "$pid" 2>/dev/null
+  kill -CONT "$pid" $(cat "/proc/$pid/task/"*/children 2>/dev/null) 2>/dev/null
   i=0
   while kill -0 "$pid" 2>/dev/null && [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done
   kill -QUIT "$pid" 2>/dev/null
@@ -343,17 +346,6 @@ class Server {
       delay(10_000, undefined, { ref: false }).then(() => Promise.reject(new Error('PostgreSQL does not stop'))),
     ]);
   }
-}
-
-/** @returns {Promise<number>} a port on loopback that was free a moment ago */
-async function freePort() {
-  const probe = net.createServer().listen(0, HOST);
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /** @param {unknown} error */

@@ -3,7 +3,8 @@
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { HOST, freePort, get, until } from './loopback.mjs';
+import { freePort } from '../free-port.mjs';
+import { HOST, get, until } from './loopback.mjs';
 import { RoundRobin } from './round-robin.mjs';
 
 /**

@@ -1,20 +1,8 @@
 // @ts-check
-import { once } from 'node:events';
 import http from 'node:http';
-import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export const HOST = '127.0.0.1';
-
-/** A TCP port on loopback that was free a moment ago. */
-export async function freePort() {
-  const probe = net.createServer().listen(0, HOST);
-  await once(probe, 'listening');
-  const { port } = /** @type {net.AddressInfo} */ (probe.address());
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 /**
  * GET over a connection of its own, as a probe asks. Never rejects: no answer is status 0.

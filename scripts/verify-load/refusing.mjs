@@ -4,13 +4,13 @@ import { CUSTOMER, askAll, closeAll, openSessions, outcomes } from './callers.mj
 import { Replica } from './replica.mjs';
 
 const LIMIT = 2;
-/** Enough for most to be refused, and few enough that the refusals wait for no processor. */
-const CLIENTS = 6;
+const CLIENTS = 20;
 const ACQUIRE_MS = 50;
+/** Issue 3, on any machine: what a refusal may take beyond its timeout. */
+const LATE_MS = 100;
 
 /** Who cannot wait is told so in time, and the source is not to blame. @param {import('./results.mjs').Stage} stage */
-export async function refusing({ children, database, short, ci }) {
-  const lateMs = ci ? 250 : 100;
+export async function refusing({ children, database, short }) {
   await database.serviceTime(100);
   const replica = await Replica.ready(children, {
     ...database.env,
@@ -19,9 +19,7 @@ export async function refusing({ children, database, short, ci }) {
     MCP_CORP_POSTGRES__ACQUIRE_TIMEOUT_SECONDS: String(ACQUIRE_MS / 1000),
   });
   const sessions = await openSessions([replica.mcp], CLIENTS);
-  // The first calls of a process pay for its compiler: they are no refusals that anybody would measure.
-  await askAll(sessions, CUSTOMER, 3);
-  const told = await askAll(sessions, CUSTOMER, short ? 30 : 200);
+  const told = await askAll(sessions, CUSTOMER, short ? 10 : 100);
   const { circuit_state: circuit } = await replica.source('postgres');
   await closeAll(sessions);
   await replica.stop();
@@ -32,7 +30,7 @@ export async function refusing({ children, database, short, ci }) {
   const both = refused.length > 0 && refused.length < told.length;
   return {
     figure: `${outcomes(told)}; circuit ${circuit}; p99 of a refusal ${p99.toFixed(0)} ms`,
-    limit: `some ok, the rest saturated; closed; p99 ≤ ${ACQUIRE_MS} + ${lateMs} ms`,
-    pass: both && onlySaturated && circuit === 'closed' && p99 <= ACQUIRE_MS + lateMs,
+    limit: `some ok, the rest saturated; closed; p99 ≤ ${ACQUIRE_MS} + ${LATE_MS} ms`,
+    pass: both && onlySaturated && circuit === 'closed' && p99 <= ACQUIRE_MS + LATE_MS,
   };
 }

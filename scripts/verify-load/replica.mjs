@@ -3,7 +3,8 @@
 import { once } from 'node:events';
 import readline from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { HOST, freePort, get, until } from './loopback.mjs';
+import { freePort } from '../free-port.mjs';
+import { HOST, get, until } from './loopback.mjs';
 
 /**
  * @typedef {object} SourceState What /diagnostics says of a source, as far as it is looked at here.

@@ -1,7 +1,8 @@
 // @ts-check
+import { freePort } from '../free-port.mjs';
 import { startBalancer } from './balancer.mjs';
 import { CUSTOMER } from './callers.mjs';
-import { freePort, until } from './loopback.mjs';
+import { until } from './loopback.mjs';
 import { Replica, WITH_STREAMS } from './replica.mjs';
 import { Tally, connectV1, connectV2, keepCalling, keepListening } from './sdk-clients.mjs';
 

@@ -11,13 +11,11 @@ const PHASES = ['start', 'idle', 'running'] as const;
 /** What the network can do to any source, whatever it speaks. */
 export function networkCases(name: SourceName): ChaosCase[] {
   const pass = async (stage: Record<SourceName, Source>) => stage[name].proxy.set('pass');
-  /** The short form has one phase of a fault, of every source or of one. */
-  const brief =
-    (phase: ChaosCase['phase'], of: SourceName = name) =>
-    (chaos: ChaosCase) => ({
-      ...chaos,
-      brief: chaos.phase === phase && name === of,
-    });
+  /** The short form has one phase of a fault, of one source. */
+  const brief = (phase: ChaosCase['phase'], of: SourceName) => (chaos: ChaosCase) => ({
+    ...chaos,
+    brief: chaos.phase === phase && name === of,
+  });
   const over = (
     fault: string,
     phases: readonly ChaosCase['phase'][],
@@ -37,8 +35,8 @@ export function networkCases(name: SourceName): ChaosCase[] {
       // A host whose server has died: open connections are reset, new ones refused.
       await proxy.set('reset');
       await proxy.set('refuse');
-    }).map(brief('start', 'saldo_api')),
-    ...over('black hole', PHASES, ({ proxy }) => proxy.set('blackhole')).map(brief('running')),
+    }),
+    ...over('black hole', PHASES, ({ proxy }) => proxy.set('blackhole')).map(brief('start', 'saldo_api')),
     ...over('reset', PHASES, ({ proxy }) => proxy.set('reset')).map(brief('running', 'postgres')),
     ...over('half-open: the far side is gone without a word', ['idle'], ({ proxy }) => proxy.set('halfOpen')),
     ...over('slow drip: a byte of the answer every 100 ms', ['idle'], ({ proxy }) =>
@@ -57,10 +55,9 @@ export function networkCases(name: SourceName): ChaosCase[] {
 }
 
 function tlsCases(name: SourceName): ChaosCase[] {
-  const tls = (fault: string, phase: ChaosCase['phase'], begin: ChaosCase['begin'], brief = false): ChaosCase => ({
+  const tls = (fault: string, phase: ChaosCase['phase'], begin: ChaosCase['begin']): ChaosCase => ({
     name: `bad TLS: ${fault}`,
     phase,
-    brief,
     codes: DOWN,
     prepare: async (stage) => ({ env: stage[name].through({ host: 'localhost', tls: true }) }),
     begin,
@@ -70,11 +67,8 @@ function tlsCases(name: SourceName): ChaosCase[] {
     tls('a certificate of an unknown authority', 'start', (stage) =>
       stage[name].proxy.set({ mode: 'badTls', identity: stage.stranger }),
     ),
-    tls(
-      'a certificate of an unknown authority',
-      'idle',
-      (stage) => stage[name].proxy.set({ mode: 'badTls', identity: stage.stranger }),
-      true,
+    tls('a certificate of an unknown authority', 'idle', (stage) =>
+      stage[name].proxy.set({ mode: 'badTls', identity: stage.stranger }),
     ),
     tls('bytes that are no TLS', 'idle', (stage) => stage[name].proxy.set({ mode: 'badTls' })),
     tls('a handshake that never goes on', 'start', (stage) => stage[name].proxy.set('blackhole')),

@@ -26,7 +26,6 @@ export function postgresCases(): ChaosCase[] {
     {
       name: 'PostgreSQL killed (SIGQUIT), and started again',
       phase: 'running',
-      brief: true,
       codes: DOWN,
       begin: ({ postgres: { server } }) => server.halt('immediate'),
       end: ({ postgres: { server } }) => server.resume(),
@@ -65,7 +64,6 @@ function wrongPassword(phase: 'start' | 'idle'): ChaosCase {
   return {
     name: 'wrong password',
     phase,
-    brief: phase === 'start',
     codes: ['unavailable', 'circuit_open', 'saturated'],
     async prepare({ postgres }) {
       await postgres.query('drop role if exists rotada').catch(async () => {
@@ -120,7 +118,6 @@ function pgbouncerCases(): ChaosCase[] {
     {
       name: 'PgBouncer in transaction mode: every call right, no SET leaks',
       phase: 'idle',
-      brief: true,
       codes: ['ok'],
       prepare,
       begin: nothing,

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectV1, connectV2, type CallResult } from '../support/mcp-clients.js';
-import { freePort, ServerProcess, type LogLine } from '../support/server-process.js';
+import { freePort } from '../../scripts/free-port.mjs';
+import { ServerProcess, type LogLine } from '../support/server-process.js';
 import { until } from '../support/until.js';
 
 /** `npm run demo` builds and then runs exactly this; what a new user meets first (issue 2, point 1). */

@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectV1, connectV2 } from '../support/mcp-clients.js';
-import { freePort, ServerProcess } from '../support/server-process.js';
+import { freePort } from '../../scripts/free-port.mjs';
+import { ServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';
 import { createWorld, type World } from '../support/world.js';
 

@@ -3,7 +3,8 @@ import { startSaldoStub } from '../../deploy/dev/saldo-api-stub.mjs';
 import { startPostgres, type RunningPostgres } from '../../scripts/postgres.mjs';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { connectV2, type McpClient } from '../support/mcp-clients.js';
-import { freePort, ServerProcess } from '../support/server-process.js';
+import { freePort } from '../../scripts/free-port.mjs';
+import { ServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';
 import { AUDIT_KEY } from '../support/world.js';
 

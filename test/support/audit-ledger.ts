@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { type Agent } from 'node:http';
 import { legacy, modern, type Reply, type Sent } from './mcp-http.js';
 import { type LogLine } from './server-process.js';
 
@@ -27,10 +28,13 @@ export interface Entry {
 export class Ledger {
   readonly entries: Entry[] = [];
 
+  /** Without an agent each call has a connection of its own. */
+  constructor(private readonly agent?: Agent) {}
+
   /** One call; never rejects. With `hangUp`, the client goes away when that is aborted. */
   async call(url: string, name: string, args: object, hangUp?: AbortSignal, era: Era = legacy): Promise<Entry> {
     const traceId = randomBytes(16).toString('hex');
-    const sent = { headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }, signal: hangUp };
+    const sent = { headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }, signal: hangUp, agent: this.agent };
     const entry = await era(`${url}/mcp`, 'tools/call', { name, arguments: args }, sent).then(
       (reply) => ({ traceId, ...judged(reply) }),
       (error: NodeJS.ErrnoException) => ({

@@ -27,10 +27,10 @@ export interface McpClient {
 
 const INFO = { name: 'prueba', version: '1.0.0' };
 
-/** The official v1 client: 2025-11-25. */
-export async function connectV1(url: string): Promise<McpClient> {
+/** The official v1 client: 2025-11-25. `headers` go with every request. */
+export async function connectV1(url: string, headers: Readonly<Record<string, string>> = {}): Promise<McpClient> {
   const client = new ClientV1(INFO);
-  await client.connect(new TransportV1(new URL(url)));
+  await client.connect(new TransportV1(new URL(url), { requestInit: { headers } }));
   return client as unknown as McpClient;
 }
 

@@ -1,4 +1,4 @@
-import { request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
+import { type Agent, request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 
 export interface Reply {
   readonly status: number;
@@ -24,14 +24,16 @@ export interface Sent {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Buffer;
   readonly signal?: AbortSignal;
+  /** Keeps connections for the next requests; without it each has one of its own. */
+  readonly agent?: Agent;
 }
 
-/** One HTTP request as it is, on a connection of its own. */
-export function send(url: string, { method = 'POST', headers = {}, body, signal }: Sent = {}): Promise<Reply> {
+/** One HTTP request as it is. */
+export function send(url: string, { method = 'POST', headers = {}, body, signal, agent }: Sent = {}): Promise<Reply> {
   // `undefined` takes a header away that the functions below would send.
   const present = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
   return new Promise((resolve, reject) => {
-    const req = request(url, { method, headers: present, signal, agent: false }, (res) => {
+    const req = request(url, { method, headers: present, signal, agent: agent ?? false }, (res) => {
       const chunks: Buffer[] = [];
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
       res.on('error', reject);

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './server-process.js';
+import { freePort } from '../../scripts/free-port.mjs';
 import { until } from './until.js';
 
 export interface PgBouncerTarget {
@@ -47,6 +47,8 @@ export class PgBouncer {
       `default_pool_size = ${poolSize}`,
       'auth_type = scram-sha-256',
       `auth_file = ${users}`,
+      // It lets nobody through for this long after a login that failed, whoever is there again: by default 15 s.
+      'server_login_retry = 1',
     ];
     writeFileSync(settings, `${lines.join('\n')}\n`);
     writeFileSync(users, `"${user}" "${password}"\n`);

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../scripts/free-port.mjs';
 
 /** One line of the server's output. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly message: string };
@@ -19,17 +18,6 @@ export interface ServerProcessOptions {
 
 const HERE = new URL('.', import.meta.url).pathname;
 const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
-
-/** A TCP port on loopback that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  probe.close();
-  await once(probe, 'close');
-  return address.port;
-}
 
 /**
  * The built server (`dist/main.js`) as a process of its own, with an environment made of nothing but what the test

@@ -1,6 +1,7 @@
 import { type EventLog } from '../../logging/event-log.js';
 import { type Clock, systemClock } from '../../resilience/clock.js';
 import { type Connector, type ConnectorRunOptions, type Failure, type Operation } from '../../resilience/connector.js';
+import { HEALTH_LIMIT_MS } from '../health-check.js';
 import { SourceResolver } from '../source-resolver.js';
 import { HttpCancelledError, HttpError, HttpStatusError } from './http-errors.js';
 import { HttpExchange } from './http-exchange.js';
@@ -34,6 +35,7 @@ export class HttpConnector implements Connector<HttpExchange> {
   readonly #target: HttpTarget;
   readonly #transport: HttpTransport;
   readonly #timeoutMs: number | undefined;
+  readonly #healthTimeoutMs: number;
   #closed = false;
 
   constructor({ name, settings, log, resolver, clock, wallClock }: HttpConnectorOptions) {
@@ -41,6 +43,8 @@ export class HttpConnector implements Connector<HttpExchange> {
     this.#log = log;
     this.#target = new HttpTarget(settings.baseUrl ?? '');
     this.#timeoutMs = settings.requestTimeoutMs();
+    // Its own limit: at start nobody else's is near, and a source that says nothing would hold /ready for all of it.
+    this.#healthTimeoutMs = Math.min(HEALTH_LIMIT_MS, this.#timeoutMs ?? 1000 * settings.operationTimeoutSeconds);
     this.#transport = new HttpTransport({
       secure: this.#target.secure,
       maxSockets: settings.maxConcurrency + BESIDE_THE_SLOTS,
@@ -53,7 +57,7 @@ export class HttpConnector implements Connector<HttpExchange> {
     });
   }
 
-  /** Opens the first connection. Rejects with an HttpError unless the source answers its health check with 200. */
+  /** Opens the first connection. Rejects with an HttpError unless the source answers its health check with 200 in time. */
   async connect(signal: AbortSignal): Promise<void> {
     const status = await this.#ask(signal);
     if (status !== 200) throw new HttpStatusError(status);
@@ -67,7 +71,7 @@ export class HttpConnector implements Connector<HttpExchange> {
     this.#log.info('connector_http_client_closed', { source: this.name });
   }
 
-  /** `GET /health` under the base URL; only status 200 is healthy. */
+  /** `GET /health` under the base URL; only status 200 is healthy. In 3 s, or in the time of an operation if that is less. */
   async health(signal: AbortSignal): Promise<boolean> {
     try {
       const status = await this.#ask(signal);
@@ -79,12 +83,24 @@ export class HttpConnector implements Connector<HttpExchange> {
     return false;
   }
 
-  async run<T>(operation: Operation<HttpExchange, T>, options: ConnectorRunOptions): Promise<T> {
+  run<T>(operation: Operation<HttpExchange, T>, options: ConnectorRunOptions): Promise<T> {
+    return this.#lend(operation, options, this.#timeoutMs);
+  }
+
+  classify(error: unknown): Failure {
+    return error instanceof HttpError ? error.failure : { kind: 'bug' };
+  }
+
+  async #lend<T>(
+    operation: Operation<HttpExchange, T>,
+    options: ConnectorRunOptions,
+    timeoutMs: number | undefined,
+  ): Promise<T> {
     // Fail closed: this connector knows only the source's own credentials, and must not lend them to an account.
     if (options.account) throw new Error(`source '${this.name}' has no accounts of its callers`);
     const { signal, kill } = options;
     if (signal.aborted || kill.aborted) throw new HttpCancelledError();
-    const exchange = new HttpExchange(this.#transport, this.#target, this.#timeoutMs);
+    const exchange = new HttpExchange(this.#transport, this.#target, timeoutMs);
     // HTTP/1.1 has no polite way to stop but closing the connection, so both signals end the request.
     const abort = (): void => exchange.abort();
     let refuse = abort;
@@ -103,12 +119,8 @@ export class HttpConnector implements Connector<HttpExchange> {
     }
   }
 
-  classify(error: unknown): Failure {
-    return error instanceof HttpError ? error.failure : { kind: 'bug' };
-  }
-
   #ask(signal: AbortSignal): Promise<number> {
-    return this.run((exchange) => exchange.getStatus(HEALTH), { signal, kill: signal });
+    return this.#lend((exchange) => exchange.getStatus(HEALTH), { signal, kill: signal }, this.#healthTimeoutMs);
   }
 
   #unhealthy(error: unknown): void {

@@ -74,6 +74,10 @@ describe('the PostgreSQL from npm', () => {
     ['exits without stopping it', 'process.exit(0)'],
     ['crashes', 'throw new Error("crash")'],
     [
+      'is killed while the server is stopped (SIGSTOP)',
+      'process.kill(server.pid(), "SIGSTOP"); process.kill(process.pid, "SIGKILL")',
+    ],
+    [
       'is killed after a restart of the server',
       'await server.halt(); await server.resume(); process.kill(process.pid, "SIGKILL")',
     ],

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { freePort, get } from '../../../scripts/verify-load/loopback.mjs';
+import { freePort } from '../../../scripts/free-port.mjs';
+import { get } from '../../../scripts/verify-load/loopback.mjs';
 import { RoundRobin } from '../../../scripts/verify-load/round-robin.mjs';
 import { startHttpServer, type TestServer } from '../../support/http-server.js';
 import { until } from '../../support/until.js';

@@ -1,8 +1,10 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { type RequestListener } from 'node:http';
 import { SourceResolver } from '../../../../src/connectors/source-resolver.js';
 import { OperationTimeoutError, SaturatedError, SourceUnavailableError } from '../../../../src/resilience/errors.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 import { startHttpServer, type TestServer } from '../../../support/http-server.js';
+import { until } from '../../../support/until.js';
 import { apiAt, executorOf, failureOf, get, openOnOurSide, patient } from './support.js';
 
 /** The reference's HTTP cases (spec §10), and what architecture §5 adds to them. */
@@ -71,6 +73,24 @@ describe('HttpConnector', () => {
     await get(connector, 'cosas');
     expect(server.connections).toBe(1);
     expect(log.named('connector_http_client_opened')).toHaveLength(1);
+  });
+
+  it.each([
+    ['three seconds', {}, 3000],
+    ['the time of an operation, when that is less', { operationTimeoutSeconds: 1, requestTimeoutSeconds: 60 }, 1000],
+    ['the time of a request, when that is less', { requestTimeoutSeconds: 0.5 }, 500],
+  ])('waits for a source that says nothing at start, or is asked how it is, for %s', async (_what, values, limitMs) => {
+    const clock = new FakeClock();
+    const server = await serve(() => undefined);
+    const { connector } = connectTo(server.url, values, { clock });
+    const asked = [failureOf(connector.connect(signal())), connector.health(signal())] as const;
+    await until(() => server.requests.length === 2);
+    const settled = jest.fn();
+    for (const answer of asked) void answer.then(settled);
+    await clock.advance(limitMs - 1);
+    expect(settled).not.toHaveBeenCalled();
+    await clock.advance(1);
+    expect(await Promise.all(asked)).toEqual([expect.objectContaining({ code: 'ETIMEDOUT' }), false]);
   });
 
   it('rejects connect when the source is down or not well', async () => {

@@ -3,6 +3,7 @@ import { type EventEmitter } from 'node:events';
 import { HttpConnector } from '../../../../src/connectors/http/http-connector.js';
 import { HttpSourceSettings } from '../../../../src/connectors/http/http-source-settings.js';
 import { type SourceResolver } from '../../../../src/connectors/source-resolver.js';
+import { type Clock } from '../../../../src/resilience/clock.js';
 import { type ConnectorRunOptions } from '../../../../src/resilience/connector.js';
 import { ResilientExecutor } from '../../../../src/resilience/executor.js';
 import { RecordedLog } from '../support/recorded-log.js';
@@ -24,7 +25,7 @@ export interface Api {
 export function apiAt(
   baseUrl: string,
   values: Partial<ApiSettings> = {},
-  options: { resolver?: SourceResolver; wallClock?: () => number } = {},
+  options: { resolver?: SourceResolver; wallClock?: () => number; clock?: Clock } = {},
 ): Api {
   const log = new RecordedLog();
   const settings = apiSettings(baseUrl, values);
