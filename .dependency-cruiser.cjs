@@ -30,7 +30,7 @@ const walk = Object.entries(map).map(([name, allowed]) => {
     from: { path: folder(name) },
     to: {
       path: '^src/',
-      pathNot: [...reach.map(folder), ...(name === 'cli' ? ['^src/serve\\.ts$'] : [])],
+      pathNot: [...reach.map(folder), ...(name === 'cli' ? ['^src/(run|stop-signal)\\.ts$'] : [])],
     },
   };
 });

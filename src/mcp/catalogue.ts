@@ -67,14 +67,16 @@ export class Catalogue implements OnApplicationBootstrap {
    * What `completion/complete` may offer `caller` for an argument of the prompt or the resource template of that name;
    * undefined when the caller sees no such entry.
    */
-  suggestions(
+  async suggestions(
     kind: 'prompt' | 'template',
     name: string,
     argument: string,
     caller: Caller,
-  ): readonly string[] | undefined {
+    signal: AbortSignal,
+  ): Promise<readonly string[] | undefined> {
     const entry = this.#entries[kind].get(name);
-    if (entry === undefined || !this.definitions(kind, caller).includes(entry.definition)) return undefined;
+    const seen = await this.definitions(kind, caller, signal);
+    if (entry === undefined || !seen.includes(entry.definition)) return undefined;
     return entry.suggestions?.get(argument) ?? [];
   }
 
@@ -89,11 +91,11 @@ export class Catalogue implements OnApplicationBootstrap {
   }
 
   /**
-   * Definitions of what `caller` sees. The same array for every caller with the same view. Throws the CallError of a
+   * Definitions of what `caller` sees. The same array for every caller with the same view. Rejects with the CallError of a
    * caller who may not list at all.
    */
-  definitions(kind: ListKind, caller: Caller): readonly unknown[] {
-    return this.#views.definitions(kind, caller);
+  definitions(kind: ListKind, caller: Caller, signal: AbortSignal): Promise<readonly unknown[]> {
+    return this.#views.definitions(kind, caller, signal);
   }
 
   /** The JSON text of an array that `definitions` gave; undefined for any other. */

@@ -12,7 +12,14 @@ export const CATALOGUE_SOURCES = Symbol('CATALOGUE_SOURCES');
 
 /** Which entries a caller sees. The default is everything. Throws a CallError when the caller may not list at all. */
 export interface Visibility {
-  /** A key that is equal for callers with the same view, so that views are rendered once; `all` for everything. */
-  view(caller: Caller): { readonly key: string; readonly sees: (entry: CompiledEntry) => boolean };
+  view(caller: Caller, signal: AbortSignal): Promise<CatalogueView> | CatalogueView;
+}
+
+export interface CatalogueView {
+  /** Equal for callers with the same view, so that views are rendered once; `all` for everything. */
+  readonly key: string;
+  readonly sees: (entry: CompiledEntry) => boolean;
+  /** The definition as this view shows it; absent = as it was compiled. */
+  readonly shows?: (entry: CompiledEntry) => CompiledEntry['definition'];
 }
 export const VISIBILITY = Symbol('VISIBILITY');

@@ -1,7 +1,7 @@
 import type { CallKind } from './call.js';
 import type { CallPipeline } from './call-pipeline.js';
 import type { CompiledEntry } from './catalogue-entry.js';
-import { CallError, INVALID_PARAMS } from './errors.js';
+import { CallError } from './errors.js';
 
 /** Name of every call whose name is not in the catalogue: an outsider's text can be an identifier. */
 export const UNKNOWN = 'unknown';
@@ -24,7 +24,7 @@ export function unknownEntry(kind: CallKind, pipeline: CallPipeline): CompiledEn
     subject: () => null,
     validate: (input) => input,
     run: pipeline.around(new CatalogueHost(), `unknown ${kind}`, async () => {
-      throw new CallError('not_found', `Unknown ${kind}`, { jsonRpcCode: INVALID_PARAMS });
+      throw new CallError('not_found', `Unknown ${kind}`, { asUnknown: true });
     }),
   };
 }
