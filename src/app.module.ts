@@ -1,4 +1,5 @@
 import { Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
+import { AuditTrail } from './audit/audit-trail.js';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
 import { AuditSettings } from './audit/audit.settings.js';
@@ -27,7 +28,7 @@ import { CALL_LIMIT, CREDENTIAL_HEADER } from './mcp/bindings.js';
 import { compose, type Composition } from './mcp/composition.js';
 import { HttpSettings } from './mcp/http.settings.js';
 import { McpModule } from './mcp/mcp.module.js';
-import { CALL_STEPS } from './mcp/ports.js';
+import { CALL_STEPS, LIST_JOURNAL, type ListJournal } from './mcp/ports.js';
 import { ValidateInterceptor } from './mcp/validate.interceptor.js';
 import { POSTGRES } from './sources/postgres/postgres.module.js';
 import { SALDO_API } from './sources/saldo-api/saldo-api.module.js';
@@ -107,11 +108,15 @@ export const canonicalBy =
     }
   };
 
-function governance(settings: Settings, served: ServedPolicy): DynamicModule {
+function governance(settings: Settings, served: ServedPolicy, sources: readonly SourceDefinition[]): DynamicModule {
   const rules = settings.has(IdentifiersSettings) ? settings.get(IdentifiersSettings) : undefined;
   const pseudonyms = new Pseudonyms(settings.get(AuditSettings).hmacSecret ?? '');
   const pseudonym = (canonical: string): string => String(pseudonyms.fields(canonical).identifier);
-  return GovernanceModule.register({ served, canonical: canonicalBy(rules), pseudonym });
+  const deadlines = new Map(
+    sources.map(({ name, section }) => [name, settings.get(section).executorSettings().callDeadlineMs]),
+  );
+  const callDeadlineMs = (source: string): number | undefined => deadlines.get(source);
+  return GovernanceModule.register({ served, canonical: canonicalBy(rules), pseudonym, callDeadlineMs });
 }
 
 /** The walk of one call, as a list. */
@@ -133,7 +138,7 @@ export class AppModule {
         LoggingModule.register(logger),
         McpModule,
         AuditModule.register(outputs),
-        ...(served === undefined ? [] : [governance(settings, served)]),
+        ...(served === undefined ? [] : [governance(settings, served, enabled)]),
         ...parts.business.map((business) =>
           business.register(
             business.classes.filter((type) => constructed.has(type)),
@@ -153,6 +158,14 @@ export class AppModule {
               ? [AuditInterceptor, ValidateInterceptor]
               : [AuditInterceptor, DecideInterceptor, ValidateInterceptor, ConsumeInterceptor],
           useFactory: (...steps: NestInterceptor[]) => steps,
+        },
+        {
+          provide: LIST_JOURNAL,
+          inject: [AuditTrail],
+          useFactory: (trail: AuditTrail): ListJournal => {
+            const notes = served && { principal: null, policy_version: served.version };
+            return { refused: (list) => trail.refusedList({ ...list, ...(notes && { notes }) }) };
+          },
         },
         { provide: CREDENTIAL_HEADER, useValue: settings.get(GovernanceSettings).keyHeader },
         ...(slots > 0 ? [{ provide: CALL_LIMIT, useValue: slots * CALLS_PER_SLOT }] : []),

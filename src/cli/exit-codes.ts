@@ -9,13 +9,15 @@ export const EXIT_CODES = {
   unreachable: 3,
 } as const;
 
-/** Ends a command with its exit code and a text for stderr. */
+/** Ends a command with its exit code and a text for stderr; with `--json`, an object for stdout instead. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
 
   constructor(
     readonly exitCode: number,
     message: string,
+    /** What a program reads beside `error`. */
+    readonly data: Readonly<Record<string, unknown>> = {},
   ) {
     super(message);
   }

@@ -32,12 +32,13 @@ export interface CompiledArgument extends PolicyArgument {
 /** Throws CommandFailure (1) with every error when the artefact has any, (3) when the file cannot be read. */
 export async function compiledPolicy(origin: string, product: Product): Promise<CompiledArgument> {
   const loaded = await readPolicy(origin, product);
-  const { policy } = loaded;
+  const { policy, version, diagnostics } = loaded;
   if (policy !== undefined) return { ...loaded, policy };
-  const errors = loaded.diagnostics.filter(({ severity }) => severity === 'error');
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
   throw new CommandFailure(
     EXIT_CODES.findings,
     [`${origin} does not compile:`, ...errors.flatMap((error) => describe(origin, error))].join('\n'),
+    { error: 'the policy does not compile', origin, version, diagnostics },
   );
 }
 

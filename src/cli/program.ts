@@ -56,13 +56,15 @@ export async function runProgram(args: readonly string[], surroundings: CliSurro
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    if (error instanceof PolicyUnreachableError) {
-      terminal.err(`a file cannot be read (${error.code})\n`);
-      return EXIT_CODES.unreachable;
-    }
-    if (!(error instanceof CommandFailure)) throw error;
-    terminal.err(`${error.message}\n`);
-    return error.exitCode;
+    const failure =
+      error instanceof PolicyUnreachableError
+        ? new CommandFailure(EXIT_CODES.unreachable, `a file cannot be read (${error.code})`)
+        : error;
+    if (!(failure instanceof CommandFailure)) throw failure;
+    // Whoever asked for JSON reads stdout, also when there is no answer.
+    if (args.includes('--json')) terminal.out(asJson({ error: failure.message, ...failure.data }));
+    else terminal.err(`${failure.message}\n`);
+    return failure.exitCode;
   }
 }
 

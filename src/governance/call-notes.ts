@@ -1,5 +1,5 @@
 import type { McpCall } from '../mcp/call.js';
-import type { Allow, Canonical, Deny, Principal } from './core/index.js';
+import { ANCHORS, type Allow, type Canonical, type Deny, type Principal } from './core/index.js';
 
 /** What one person is called where his identifier must not stand: the audit's own pseudonym. */
 export type Pseudonym = (canonical: string) => string;
@@ -27,6 +27,11 @@ export class CallNotes {
   allowed(call: McpCall, { account, reason }: Allow, part?: string): void {
     call.journal.note(named('account', part), account);
     call.journal.note(named('grant', part), reason.path);
+  }
+
+  /** A name that no mapping has: its place is that of all mappings. */
+  unmapped(call: McpCall): void {
+    call.journal.note('pointer', ANCHORS.upstreams);
   }
 
   denied(call: McpCall, { reason }: Deny, part?: string): void {

@@ -17,6 +17,7 @@ import {
   type Decision,
   type Deny,
   type GovernedEntry,
+  type Policy,
   type Principal,
   type SubjectFact,
 } from './core/index.js';
@@ -29,7 +30,10 @@ import { failedCall, hiddenCall, refusedCall, type Refused } from './refusal.js'
 import type { ServedPolicy } from './served-policy.js';
 import { within } from './within.js';
 
-/** Longest wait for the usage store and for a secret, in milliseconds. Both are before the source and outside its slot. */
+/**
+ * Longest wait for the usage store and for a secret, in milliseconds, where the call has that much left. Both are before the
+ * source and outside its slot.
+ */
 const USAGE_MS = 1_000;
 const CREDENTIAL_MS = 5_000;
 
@@ -42,6 +46,8 @@ export interface GatekeeperParts {
   readonly pseudonym: Pseudonym;
   readonly now: Now;
   readonly clock?: Clock;
+  /** Longest time of one call at a source, in milliseconds; undefined = not known here, the source's executor keeps it. */
+  readonly callDeadlineMs?: (source: string) => number | undefined;
 }
 
 type Result = Readonly<Record<string, unknown>>;
@@ -53,11 +59,11 @@ type Result = Readonly<Record<string, unknown>>;
 export class Gatekeeper {
   readonly #parts: Required<GatekeeperParts>;
   readonly #notes: CallNotes;
-  /** Stands for a name that is not there: looked at as a hidden one is, so that neither takes longer. */
+  /** Stands for a name that is not there: looked at as a hidden one is, so that neither takes longer (spec W-4). */
   readonly #nothing: GovernedEntry;
 
   constructor(parts: GatekeeperParts) {
-    this.#parts = { clock: systemClock, ...parts };
+    this.#parts = { clock: systemClock, callDeadlineMs: () => undefined, ...parts };
     const { served, canonical, pseudonym } = parts;
     this.#notes = new CallNotes(served.version, canonical, pseudonym);
     this.#nothing = {
@@ -70,27 +76,30 @@ export class Gatekeeper {
         path: ANCHORS.upstreams,
         parts: [],
       },
-      capability: served.policy.capabilities[0]?.id ?? '',
+      capability: mostGranted(served.policy),
     };
   }
 
   /** Throws the CallError of a caller who is not recognised, of a denial, or of a name that is not there for him. */
   async decide(call: McpCall): Promise<void> {
-    const { served, now } = this.#parts;
+    const { served, now, clock } = this.#parts;
     const { policy } = served;
-    const at = now();
+    const [at, startedAt] = [now(), clock.now()];
     this.#notes.policy(call);
     const principal = await this.#principalOf(call);
     this.#notes.caller(call, principal);
     const entry = entryOf(policy, call.kind, call.name);
     const subject = subjectBefore(call);
-    const looked = entry ?? this.#nothing;
-    const decisions = decideCall(policy, looked, { principal, subject: subject ?? NOT_CONSULTED, at });
+    // A name that is not there is decided too, for somebody whom nothing is granted: the same steps as for a hidden one.
+    const [looked, asking] = entry === undefined ? [this.#nothing, NOBODY] : [entry, principal];
+    const decisions = decideCall(policy, looked, { principal: asking, subject: subject ?? NOT_CONSULTED, at });
     const seen = evaluate(policy.ruleset, {
-      ...{ principal, capability: looked.capability, at },
+      ...{ principal: asking, capability: looked.capability, at },
       ...{ subject: NOT_CONSULTED, usage: NOT_CONSULTED },
     });
     if (entry === undefined) {
+      this.#notes.unmapped(call);
+      this.#asIfThere(call);
       throw call.name === UNKNOWN ? hiddenCall('not_found', 'failure') : hiddenCall('not_mapped', 'denied');
     }
     const { own } = decisions;
@@ -98,7 +107,7 @@ export class Gatekeeper {
       this.#notes.denied(call, own);
       throw seen.outcome === 'allow' ? this.#refused(call, own) : hiddenCall(own.reason.code, 'denied');
     }
-    call.grants = new GovernedGrants(entry, principal, subject === undefined ? undefined : decisions, at);
+    call.grants = new GovernedGrants(entry, principal, subject === undefined ? undefined : decisions, at, startedAt);
   }
 
   /** Throws the CallError of a denial, of a credential that cannot be read, or of an identifier that is none. */
@@ -128,6 +137,16 @@ export class Gatekeeper {
     const cut = leaveOut(call.entry, result, grantsOf(call).omissions);
     if (cut !== result) call.judged = call.entry.outcome(result);
     return cut;
+  }
+
+  /** What the audit has done for a hidden name: reading whose data are asked for, and the pseudonym. Thrown away. */
+  #asIfThere({ entry, input }: McpCall): void {
+    try {
+      const canonical = entry.subjectIfThere?.(input) ?? null;
+      if (canonical !== null) this.#parts.pseudonym(canonical);
+    } catch {
+      // An identifier that is none is nothing to an entry that is none.
+    }
   }
 
   async #principalOf(call: McpCall): Promise<Principal> {
@@ -161,7 +180,8 @@ export class Gatekeeper {
     const { usage, clock } = this.#parts;
     const named = charges.map((charge) => this.#withoutNames(charge));
     try {
-      return await within(clock, USAGE_MS, call.signal, (signal) => usage.tryConsume(named, at, signal));
+      const limit = this.#atMost(USAGE_MS, call);
+      return await within(clock, limit, call.signal, (signal) => usage.tryConsume(named, at, signal));
     } catch {
       // Whatever it was, what is not known is exhausted; the caller's own leaving is no question of usage.
       call.signal.throwIfAborted();
@@ -200,15 +220,33 @@ export class Gatekeeper {
     const record = served.policy.accounts.get(account);
     if (record === undefined) return { allowed: false };
     try {
-      const { epoch, secret } = await within(clock, CREDENTIAL_MS, call.signal, (signal) =>
+      const limit = this.#atMost(CREDENTIAL_MS, call);
+      const { epoch, secret } = await within(clock, limit, call.signal, (signal) =>
         credentials.resolve(account, record.secretRef, signal),
       );
       const used = { key: account, secret: { epoch, secret } };
-      return { allowed: true, accounts: new Map(requires.map((source) => [source, used])) };
+      const accounts = new Map(requires.map((source) => [source, used]));
+      return { allowed: true, accounts, deadlines: this.#deadlinesOf(call) };
     } catch {
       call.signal.throwIfAborted();
       return { allowed: true, failed: 'credential_unresolved' };
     }
+  }
+
+  /** One deadline for a call: what was waited for here is no longer there for the source. Instants of the clock. */
+  #deadlinesOf(call: McpCall): ReadonlyMap<string, number> {
+    const { startedAt } = grantsOf(call);
+    const known = call.entry.requires.flatMap((source): [string, number][] => {
+      const milliseconds = this.#parts.callDeadlineMs(source);
+      return milliseconds === undefined ? [] : [[source, startedAt + milliseconds]];
+    });
+    return new Map(known);
+  }
+
+  /** `milliseconds`, or what the call has left if that is less. */
+  #atMost(milliseconds: number, call: McpCall): number {
+    const left = Math.min(...this.#deadlinesOf(call).values()) - this.#parts.clock.now();
+    return Math.max(0, Math.min(milliseconds, left));
   }
 
   #pathOf({ account, reason }: Allow): string {
@@ -223,6 +261,21 @@ export class Gatekeeper {
     const { locate } = this.#parts.served;
     return { code, path, locate, requestId: call.correlationId, language: call.caller.language };
   }
+}
+
+/** A principal of no issuer, whom no grant selects. */
+const NOBODY: Principal = {
+  id: '' as Principal['id'],
+  issuer: '',
+  subject: '',
+  attributes: new Map(),
+  identifiers: new Map(),
+};
+
+/** The capability with the most grants to go through before none is found to match. */
+function mostGranted({ capabilities, ruleset }: Policy): string {
+  const grants = (id: string): number => ruleset.grants.get(id)?.length ?? 0;
+  return capabilities.reduce((most, { id }) => (grants(id) > grants(most) ? id : most), capabilities[0]?.id ?? '');
 }
 
 function grantsOf(call: McpCall): GovernedGrants {

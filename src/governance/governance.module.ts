@@ -25,6 +25,8 @@ export interface GovernanceSurroundings {
   readonly canonical: Canonical;
   /** Of a canonical identifier; the audit's. */
   readonly pseudonym: Pseudonym;
+  /** Longest time of one call at a source, in milliseconds; undefined for a source that is not known. */
+  readonly callDeadlineMs: (source: string) => number | undefined;
 }
 
 const LOGGER = 'mcp_corp.governance';
@@ -32,7 +34,7 @@ const LOGGER = 'mcp_corp.governance';
 /** Comes in: a compiled policy. Goes out: the two steps, and what lists are filtered with. Absent = open. */
 @Module({})
 export class GovernanceModule {
-  static register({ served, canonical, pseudonym }: GovernanceSurroundings): DynamicModule {
+  static register({ served, canonical, pseudonym, callDeadlineMs }: GovernanceSurroundings): DynamicModule {
     return {
       module: GovernanceModule,
       providers: [
@@ -65,7 +67,7 @@ export class GovernanceModule {
           provide: Gatekeeper,
           inject: [Recognition, USAGE_STORE, CREDENTIAL_RESOLVER, NOW],
           useFactory: (recognition: Recognition, usage: UsageStore, credentials: CredentialResolver, now: Now) =>
-            new Gatekeeper({ served, recognition, usage, credentials, canonical, pseudonym, now }),
+            new Gatekeeper({ served, recognition, usage, credentials, canonical, pseudonym, now, callDeadlineMs }),
         },
         {
           provide: VISIBILITY,

@@ -16,6 +16,8 @@ export class GovernedGrants extends Map<string, PartGrant> {
     readonly decisions: CallDecisions | undefined,
     /** Milliseconds since the epoch: the one instant of the call's decisions. */
     readonly at: number,
+    /** When the call began, as the monotonic clock counts (milliseconds). */
+    readonly startedAt: number,
   ) {
     super();
   }

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import type { DiscoverableDecorator } from '@nestjs/core';
 import { hasSubject } from '../mcp/compile-entry.js';
-import { McpPrompt, McpResource, McpTool } from '../mcp/decorators.js';
+import { McpPrompt, McpResource, McpResourceTemplate, McpTool } from '../mcp/decorators.js';
 import { outputSchemaOf } from '../mcp/json-schema.js';
 import type { CatalogueItem } from './core/index.js';
 import { outputFields } from './output-fields.js';
@@ -24,6 +24,12 @@ export function localCatalogue(classes: readonly Type[]): readonly CatalogueItem
     if (resource !== undefined) {
       const { uri, name, description } = resource;
       return { kind: 'resource', name, uri, description, hasSubject: false };
+    }
+    const family = optionsOf(McpResourceTemplate, type);
+    // A family is decided as a whole: a mapping names its template.
+    if (family !== undefined) {
+      const { uriTemplate: uri, name, description } = family;
+      return { kind: 'resource', name, uri, description, ...about };
     }
     const prompt = optionsOf(McpPrompt, type);
     if (prompt === undefined) throw new TypeError(`${type.name} is neither a tool nor a resource nor a prompt`);

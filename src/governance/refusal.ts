@@ -30,7 +30,7 @@ export function refusedCall(refused: Refused, kind: CallKind, unauthenticated = 
 /** A list that is refused: an error, because clients show an empty list as "connected, no tools". */
 export const refusedList = (refused: Refused): CallError => asError(refused, { jsonRpcCode: UNAUTHENTICATED });
 
-/** Lists leave no audit record; their id is made for whoever is told it and for the log. */
+/** A list is no call and has no id of its own; with this one its caller finds the audit's record of the refusal. */
 export const newRequestId = (): string => randomUUID().replaceAll('-', '');
 
 /** Authorised and not served: nobody's decision, so not a denial. */

@@ -27,7 +27,8 @@ export class GovernedVisibility implements Visibility {
     if (!recognised.ok) {
       const { problem: code } = recognised;
       const requestId = newRequestId();
-      this.log.warning('list_refused', { reason: code, request_id: requestId });
+      // The audit has it, in bounds; the log, only for whoever looks closely.
+      this.log.debug('list_refused', { reason: code, request_id: requestId });
       const { locate } = this.served;
       throw refusedList({ code, path: ANCHORS.issuers, locate, requestId, language: caller.language });
     }

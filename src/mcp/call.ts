@@ -28,6 +28,8 @@ export interface PartGrant {
   readonly failed?: string;
   /** Account to use at each source, by source name; absent = the source's own credentials. */
   readonly accounts?: ReadonlyMap<string, { readonly key: string; readonly secret: unknown }>;
+  /** When the call must be over at each source, as the executor's clock counts (milliseconds); absent = its own limit. */
+  readonly deadlines?: ReadonlyMap<string, number>;
 }
 
 /** What inner steps tell the audit about the call. Codes and names only. */
@@ -106,6 +108,11 @@ export interface CompiledEntry {
   readonly outcome: (result: unknown) => 'success' | 'partial';
   /** Canonical subject of raw, unvalidated arguments; null when there is none. Throws a CallError. */
   readonly subject: (input: unknown) => string | null;
+  /**
+   * Only of what stands for the unknown: whom the call would be about if there were such an entry. Not recorded; governance
+   * does with it what the audit does with `subject`, so that a name that is hidden takes no longer than one that is not there.
+   */
+  readonly subjectIfThere?: (input: unknown) => string | null;
   /** Checks and parses the arguments; throws the CallError `invalid_arguments`. */
   readonly validate: (input: unknown) => unknown;
   readonly run: (call: McpCall) => Promise<Readonly<Record<string, unknown>>>;

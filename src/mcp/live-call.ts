@@ -75,7 +75,8 @@ export class LiveCall implements McpCall {
     if (grant.accounts !== undefined && account === undefined) {
       throw new Error('a source was asked for that the decision names no account for');
     }
+    const deadline = grant.deadlines?.get(source);
     const touched = () => this.journal.touched(source);
-    return account === undefined ? { signal, touched } : { signal, account, touched };
+    return { signal, touched, ...(account && { account }), ...(deadline !== undefined && { deadline }) };
   }
 }

@@ -2,8 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { legacy, type Reply } from '../support/mcp-http.js';
 import { dsnOf } from '../support/database.js';
+import { connectV1, connectV2, ERAS } from '../support/mcp-clients.js';
+import { legacy, type Reply } from '../support/mcp-http.js';
 import { ServerProcess } from '../support/server-process.js';
 import { createWorld, type World } from '../support/world.js';
 
@@ -29,12 +30,17 @@ beforeAll(async () => {
   await world.database.query(`grant select on clientes to ${ROLE}`);
   const policy = join(folder, 'policy.yaml');
   const text = readFileSync(new URL('../../examples/policy/policy.yaml', import.meta.url), 'utf8');
-  writeFileSync(policy, text.replace('env://DEMO_SALDOS_TOKEN', `file://${folder}/token`));
+  writeFileSync(
+    policy,
+    text
+      .replace('env://DEMO_SALDOS_TOKEN', `file://${folder}/token`)
+      .replace('env://DEMO_CLIENTES_DSN', `file://${folder}/dsn`),
+  );
   writeFileSync(join(folder, 'token'), `${TOKEN}\n`);
+  writeFileSync(join(folder, 'dsn'), dsnOf(world.database.name, { user: ROLE, password: PASSWORD }));
   server = await ServerProcess.ready({
     ...world.env,
     ...KEYS,
-    DEMO_CLIENTES_DSN: dsnOf(world.database.name, { user: ROLE, password: PASSWORD }),
     MCP_CORP_GOVERNANCE__MODE: 'policy',
     MCP_CORP_GOVERNANCE__POLICY: policy,
     MCP_CORP_LOG_LEVEL: 'DEBUG',
@@ -114,6 +120,57 @@ describe('the server under a policy', () => {
     });
     const hidden = server.events('tool_invocation_completed').filter(({ tool }) => tool === 'consultar_saldo');
     expect(hidden).toContainEqual(expect.objectContaining({ result: 'denied', reason: 'no_grant_matches' }));
+  });
+
+  it.each(ERAS)('gives two callers at once what each of them may have, by %s', async (_, connect) => {
+    const of = async (key: string) =>
+      connect === connectV1
+        ? connectV1(`${server.url}/mcp`, { authorization: `Bearer ${key}` })
+        : connectV2(`${server.url}/mcp`, undefined, { authorization: `Bearer ${key}` });
+    const [atencion, titular] = await Promise.all([of(KEYS.DEMO_KEY_ATENCION), of(KEYS.DEMO_KEY_TITULAR)]);
+    const identificador = 'V16760320';
+    const rounds = Array.from({ length: 10 }, async () => {
+      const [few, all] = await Promise.all([atencion.listTools(), titular.listTools()]);
+      expect([few.tools.length, all.tools.length]).toEqual([2, 3]);
+      const [hidden, own] = await Promise.all([
+        atencion
+          .callTool({ name: 'consultar_saldo', arguments: { identificador } })
+          .catch((error: Error) => error.message),
+        titular.callTool({ name: 'consultar_saldo', arguments: { identificador } }),
+      ]);
+      expect(hidden).toContain("Unknown tool: 'consultar_saldo'");
+      expect(own.structuredContent).toHaveProperty('saldo');
+    });
+    await Promise.all(rounds);
+    await Promise.all([atencion.close(), titular.close()]);
+  });
+
+  it('tells a client without a key why it sees nothing, instead of showing it an empty server', async () => {
+    for (const connect of [connectV1, connectV2]) {
+      const client = await connect(`${server.url}/mcp`);
+      await expect(client.listTools()).rejects.toMatchObject({
+        code: -31_001,
+        data: { code: 'credential_missing', explanation: expect.any(String), pointer: '/principals/issuers' },
+      });
+      await client.close();
+    }
+    await server.until((it) => it.events('list_refused').length >= 3);
+    expect(server.events('list_refused').at(-1)).toMatchObject({
+      ...{ logger: 'mcp_corp.audit', list: 'tools', result: 'denied', reason: 'credential_missing', principal: null },
+      ...{ policy_version: expect.any(String), correlation_id: expect.stringMatching(/^[0-9a-f]{32}$/) },
+    });
+  });
+
+  it.each([
+    ['a wrong password', dsnOf('x', { user: ROLE, password: `${SENTINEL}-mala` })],
+    ['a DSN that is none', `postgresql://${SENTINEL}:${SENTINEL}@[nada/%zz`],
+    ['no text', ''],
+  ])('does not tell the credential of an account that is %s', async (_, dsn) => {
+    writeFileSync(join(folder, 'dsn'), dsn);
+    const reply = await call(KEYS.DEMO_KEY_TITULAR, 'consultar_cliente', 'V16760320');
+    expect(reply.json.result['isError']).toBe(true);
+    // Nothing of the other account, whose source is asked as before.
+    expect(data(await call(KEYS.DEMO_KEY_TITULAR, 'consultar_saldo', 'V16760320'))).toHaveProperty('saldo');
   });
 
   it('has told a secret, a reference or the origin of the policy nowhere', async () => {

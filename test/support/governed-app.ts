@@ -4,8 +4,8 @@ import { canonicalBy } from '../../src/app.module.js';
 import { CLIENTES } from '../../src/clientes/clientes.module.js';
 import { IdentifierReader } from '../../src/clientes/identifier-reader.js';
 import { IdentifiersSettings } from '../../src/clientes/identifiers.settings.js';
-import type { UsageStore } from '../../src/governance/ports.js';
-import { Gatekeeper } from '../../src/governance/gatekeeper.js';
+import type { CredentialResolver, UsageStore } from '../../src/governance/ports.js';
+import { Gatekeeper, type GatekeeperParts } from '../../src/governance/gatekeeper.js';
 import { localCatalogue } from '../../src/governance/local-catalogue.js';
 import { loadPolicy } from '../../src/governance/policy-file/load-policy.js';
 import { StaticKeys } from '../../src/governance/principals/static-keys.js';
@@ -30,6 +30,7 @@ export interface Asked {
   readonly source: 'postgres' | 'saldo_api';
   readonly cedula: string;
   readonly account: RunOptions['account'];
+  readonly deadline?: number;
 }
 
 export interface GovernedApp extends McpApp {
@@ -47,10 +48,13 @@ export interface GovernedOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly usage?: UsageStore;
   readonly clock?: Clock;
+  readonly credentials?: CredentialResolver;
+  readonly callDeadlineMs?: GatekeeperParts['callDeadlineMs'];
 }
 
 /** The three tools, the resource and the prompt of the product, with sources that answer at once, under a policy. */
-export async function bootGoverned({ policy, env = {}, usage, clock }: GovernedOptions): Promise<GovernedApp> {
+export async function bootGoverned(options: GovernedOptions): Promise<GovernedApp> {
+  const { policy, env = {}, usage, clock, credentials, callDeadlineMs } = options;
   const text = typeof policy === 'string' ? policy : stringify(policy, { aliasDuplicateObjects: false });
   const loaded = loadPolicy(text, { catalogue: { local: localCatalogue(CLIENTES) }, purpose: 'serve' });
   if (loaded.policy === undefined)
@@ -60,14 +64,14 @@ export async function bootGoverned({ policy, env = {}, usage, clock }: GovernedO
   const asked: Asked[] = [];
   const answer =
     (source: Asked['source'], of: (cedula: string) => object) =>
-    async (cedula: string, { account, touched }: RunOptions): Promise<object> => {
+    async (cedula: string, { account, deadline, touched }: RunOptions): Promise<object> => {
       touched?.();
-      asked.push({ source, cedula, account });
+      asked.push({ source, cedula, account, ...(deadline !== undefined && { deadline }) });
       return of(cedula);
     };
   const logged: GovernedApp['logged'][number][] = [];
   const log: EventLog = {
-    debug: () => undefined,
+    debug: (event, fields = {}) => void logged.push({ event, fields }),
     info: (event, fields = {}) => void logged.push({ event, fields }),
     warning: (event, fields = {}) => void logged.push({ event, fields }),
     error: (event, fields = {}) => void logged.push({ event, fields }),
@@ -90,10 +94,11 @@ export async function bootGoverned({ policy, env = {}, usage, clock }: GovernedO
   const gatekeeper = new Gatekeeper({
     ...{ served, recognition, canonical },
     usage: usage ?? new MemoryUsage(),
-    credentials: new AccountCredentials(secrets),
+    credentials: credentials ?? new AccountCredentials(secrets),
     pseudonym: (text) => `seudónimo de ${text.length}:${text.slice(-2)}`,
     now: () => time.now,
     ...(clock && { clock }),
+    ...(callDeadlineMs && { callDeadlineMs }),
   });
   const app = await bootMcp({
     classes: CLIENTES,

@@ -12,7 +12,6 @@ import { isRecord } from '../json-schema.js';
 import { RpcFailure, UnknownEntryFailure, type Result } from '../results.js';
 import { startCall } from '../start-call.js';
 import { complete } from '../suggestions.js';
-import { UNKNOWN } from '../unknown-entry.js';
 import { completing, located, named, unpaged } from './params.js';
 import { asProtocolError, masked, protocolError, unknownError } from './rpc-errors.js';
 
@@ -108,10 +107,15 @@ function completion({ catalogue, inbound }: Request): Register {
     });
 }
 
-function subscription({ catalogue }: Request, method: 'resources/subscribe' | 'resources/unsubscribe'): Register {
+function subscription(
+  { catalogue, inbound }: Request,
+  method: 'resources/subscribe' | 'resources/unsubscribe',
+): Register {
   return (server) =>
-    server.setRequestHandler(method, { params: located }, ({ uri }) => {
-      if (catalogue.find('resource', uri).name === UNKNOWN) throw unknownError('resource', uri);
+    server.setRequestHandler(method, { params: located }, async ({ uri }) => {
+      // Not `find` alone: a hidden resource must answer as one that does not exist.
+      const sees = () => catalogue.seesResource(uri, inbound.caller, inbound.exchange.signal);
+      if (!(await asProtocolError(sees))) throw unknownError('resource', uri);
       return {};
     });
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { McpCall } from '../../../src/mcp/call.js';
 import type { CallError } from '../../../src/mcp/errors.js';
+import { FakeClock } from '../../support/fake-clock.js';
 import { bootGoverned, type GovernedApp, type GovernedOptions } from '../../support/governed-app.js';
 import { ENV, policyWith, toAna, toBeto } from '../../support/governed-policy.js';
 import { legacy, modern, type Reply } from '../../support/mcp-http.js';
@@ -172,6 +173,58 @@ describe('what a caller sees', () => {
   });
 });
 
+describe('a hidden name and one that does not exist', () => {
+  const boot2 = () =>
+    boot(
+      policyWith([
+        toAna(['cliente.leer'], 'lector', { limits: { calls: 1, per: '1h' } }),
+        toBeto(['saldo.leer'], 'cajero'),
+      ]),
+    );
+
+  it('take the same steps: one look at the caller, no secret of an account, no count, no source', async () => {
+    await boot2();
+    const steps = async (name: string) => {
+      const before = app!.secretsRead.length;
+      await call(ENV.KEY_ANA, name);
+      return [app!.secretsRead.slice(before), Object.keys(lastCall().journal.notes), app!.asked.length];
+    };
+    expect(await steps('consultar_saldo')).toEqual(await steps('consultar_nada_'));
+  });
+
+  it('read whose data are asked for alike, and the unknown one keeps nothing of it', async () => {
+    await boot2();
+    const read: string[] = [];
+    const { entry: hidden } = (await call(ENV.KEY_ANA, 'consultar_saldo'), lastCall());
+    const { entry: unknown } = (await call(ENV.KEY_ANA, 'consultar_nada_'), lastCall());
+    for (const look of [hidden.subject, unknown.subjectIfThere])
+      read.push(String(look?.({ identificador: 'V-16.760.320' })));
+    expect(read).toEqual(['V16760320', 'V16760320']);
+    expect(unknown.subject({ identificador: 'V-16.760.320' })).toBeNull();
+  });
+
+  it('are answered in the same time, one after the other in a random order', async () => {
+    await boot2();
+    const times = { consultar_saldo: [] as number[], consultar_nada_: [] as number[] };
+    const timed = async (name: keyof typeof times) => {
+      const begun = performance.now();
+      await call(ENV.KEY_ANA, name);
+      times[name].push(performance.now() - begun);
+    };
+    for (let pair = 0; pair < 400; pair++) {
+      const order =
+        (pair * 7919) % 11 < 5
+          ? (['consultar_saldo', 'consultar_nada_'] as const)
+          : (['consultar_nada_', 'consultar_saldo'] as const);
+      for (const name of order) await timed(name);
+    }
+    const median = (numbers: readonly number[]): number => [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
+    const differences = times.consultar_saldo.map((time, pair) => time - times.consultar_nada_[pair]!);
+    // Measured: 1 % of a call. A look at a source, a secret or the disk would be many times the whole.
+    expect(Math.abs(median(differences))).toBeLessThan(0.3 * median(times.consultar_nada_));
+  });
+});
+
 describe('an allowed call', () => {
   it('runs with the account of its grant, and the audit has the truth', async () => {
     await boot(policyWith([toAna(['cliente.leer'], 'lector')]));
@@ -222,6 +275,44 @@ describe('an allowed call', () => {
     expect(reply.text).not.toContain('DSN_LECTOR');
     expect(lastError().result).toBe('failure');
     expect(app!.asked).toEqual([]);
+  });
+});
+
+describe('the deadline of a call', () => {
+  const callDeadlineMs = (source: string) => ({ postgres: 2_000, saldo_api: 20_000 })[source];
+
+  it('is one for governance and for the source: what a secret took is no longer there', async () => {
+    const clock = new FakeClock();
+    const begun = clock.now();
+    await boot(policyWith([toAna(['cliente.leer'], 'lector')]), { clock, callDeadlineMs });
+    expect(dataOf(await call(ENV.KEY_ANA, 'consultar_cliente'))).toBeDefined();
+    expect(app!.asked).toEqual([expect.objectContaining({ deadline: begun + 2_000 })]);
+  });
+
+  it.each([
+    ['the call has less left than a secret may take', 'consultar_cliente', 2_000],
+    ['a secret may take less than the call has left', 'consultar_saldo', 5_000],
+  ])('ends the wait for a secret where %s', async (_, name, milliseconds) => {
+    const clock = new FakeClock();
+    let asked = () => undefined as void;
+    const reading = new Promise<void>((resolve) => (asked = resolve));
+    await boot(policyWith([toAna(['cliente.leer'], 'lector'), toAna(['saldo.leer'], 'lector')]), {
+      ...{ clock, callDeadlineMs },
+      credentials: {
+        resolve: () => {
+          asked();
+          return new Promise(() => undefined);
+        },
+      },
+    });
+    let answered = false;
+    const reply = call(ENV.KEY_ANA, name).finally(() => (answered = true));
+    await reading;
+    await clock.advance(milliseconds - 1);
+    expect([answered, app!.witness.ended.length]).toEqual([false, 0]);
+    await clock.advance(1);
+    expect(errorOf(await reply)['code']).toBe('credential_unresolved');
+    expect(clock.pending).toBe(0);
   });
 });
 
