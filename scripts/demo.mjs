@@ -4,8 +4,9 @@
  * product itself in this process, so that nothing can outlive it. Ctrl-C stops all of it. Everything on stdout is JSON
  * lines but the banner; exit codes are the server's (0 stopped in order, 3 could not start), and 2 for wrong options.
  *
- *   npm run demo -- [--port N] [--no-postgres] [--no-saldo]
+ *   npm run demo -- [--port N] [--no-postgres] [--no-saldo] [--policy]
  */
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startPostgres } from './postgres.mjs';
 import { startSaldoStub } from '../deploy/dev/saldo-api-stub.mjs';
@@ -26,14 +27,15 @@ const CANNOT_START = 3;
 /** Public on purpose: the demo's people are invented, and its pseudonyms are those that the README shows. */
 const AUDIT_KEY = 'clave-secreta-de-prueba-a';
 
-const USAGE = `npm run demo -- [--port N] [--no-postgres] [--no-saldo]
+const USAGE = `npm run demo -- [--port N] [--no-postgres] [--no-saldo] [--policy]
 
   --port N        port of the server on 127.0.0.1 (default 8000)
   --no-postgres   without the database source
   --no-saldo      without the balance source
+  --policy        governed by examples/policy/policy.yaml: three keys to try
 `;
 
-/** @typedef {{ port: number, postgres: boolean, saldo: boolean }} Demo */
+/** @typedef {{ port: number, postgres: boolean, saldo: boolean, policy: boolean }} Demo */
 
 /** @returns {Demo} */
 function options() {
@@ -43,6 +45,7 @@ function options() {
         port: { type: 'string', default: '8000' },
         'no-postgres': { type: 'boolean', default: false },
         'no-saldo': { type: 'boolean', default: false },
+        policy: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     });
@@ -52,7 +55,7 @@ function options() {
     }
     const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : 0;
     if (port < 1 || port > 65_535) throw new Error('--port takes a number from 1 to 65535');
-    return { port, postgres: !values['no-postgres'], saldo: !values['no-saldo'] };
+    return { port, postgres: !values['no-postgres'], saldo: !values['no-saldo'], policy: values.policy };
   } catch (error) {
     process.stderr.write(`${messageOf(error)}\n\n${USAGE}`);
     process.exit(WRONG_OPTIONS);
@@ -79,6 +82,32 @@ function tries({ port, postgres, saldo }) {
   return ['health', 'ready', 'diagnostics'].map((route) => `http://127.0.0.1:${port}/${route}`);
 }
 
+/**
+ * Public like the audit's key. Each is the credential of one caller of examples/policy/policy.yaml.
+ *
+ * @type {readonly (readonly [variable: string, key: string, sees: string])[]}
+ */
+const KEYS = [
+  ['DEMO_KEY_ATENCION', 'demo-atencion', 'the call centre: customers without e-mail, summaries without balance'],
+  ['DEMO_KEY_CAJA', 'demo-caja', 'the cash desk: everything, of three different customers an hour'],
+  ['DEMO_KEY_TITULAR', 'demo-titular', "a customer: the own data (V-16.760.320) and nobody else's"],
+];
+
+const POLICY = new URL('../examples/policy/policy.yaml', import.meta.url);
+
+/** What the policy refers to. The database's account logs in as the source does. @param {string} dsn */
+const governed = (dsn) => ({
+  ...Object.fromEntries(KEYS.map(([variable, key]) => [variable, key])),
+  DEMO_CLIENTES_DSN: dsn,
+  DEMO_SALDOS_TOKEN: 'demo-saldos',
+});
+
+const keyLines = () => `
+  Governed by examples/policy/policy.yaml (docs/governance.md). Send one of three keys, as Authorization: Bearer <key>:
+
+${KEYS.map(([, key, sees]) => `    ${key.padEnd(14)} ${sees}`).join('\n')}
+`;
+
 /** @param {Demo} demo */
 function banner(demo) {
   const endpoint = `http://127.0.0.1:${demo.port}/mcp`;
@@ -92,7 +121,7 @@ function banner(demo) {
   Client configuration, ready to paste:
 
 ${configuration.replace(/^/gm, '    ')}
-
+${demo.policy ? keyLines() : ''}
   Three things to try:
 
 ${tries(demo)
@@ -127,6 +156,12 @@ async function play(demo) {
       stops.push(() => stub.close());
       env.MCP_CORP_SALDO_API__ENABLED = 'true';
       env.MCP_CORP_SALDO_API__BASE_URL = stub.url;
+    }
+    if (demo.policy) {
+      env.MCP_CORP_GOVERNANCE__MODE = 'policy';
+      env.MCP_CORP_GOVERNANCE__POLICY = fileURLToPath(POLICY);
+      // References of a policy are variables of the process, not settings of the server.
+      Object.assign(process.env, governed(env.MCP_CORP_POSTGRES__DSN ?? 'postgresql://nobody@localhost/nothing'));
     }
     const { run } = /** @type {typeof import('../src/run.js')} */ (await built('run.js'));
     return await run({ env, stop, onReady: () => void process.stdout.write(banner(demo)) });

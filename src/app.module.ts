@@ -1,24 +1,34 @@
 import { Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
+import { AuditTrail } from './audit/audit-trail.js';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
 import { AuditSettings } from './audit/audit.settings.js';
+import { Pseudonyms } from './audit/pseudonym.js';
 import { ClientesModule } from './clientes/clientes.module.js';
+import { IdentifiersSettings } from './clientes/identifiers.settings.js';
 import type { SectionClass } from './config/section.js';
 import { ServiceSettings } from './config/service.settings.js';
 import type { Settings } from './config/settings.js';
 import { SettingsModule } from './config/settings.module.js';
 import { ConnectorsModule } from './connectors/connectors.module.js';
 import type { SourceDefinition } from './connectors/source.js';
+import { GovernanceModule } from './governance/governance.module.js';
 import { GovernanceSettings } from './governance/governance.settings.js';
+import { localCatalogue } from './governance/local-catalogue.js';
+import type { CatalogueItem } from './governance/core/index.js';
+import type { ServedPolicy } from './governance/served-policy.js';
+import { ConsumeInterceptor, DecideInterceptor } from './governance/steps.js';
 import { DiagnosticsSettings } from './health/diagnostics.settings.js';
 import { HealthModule } from './health/health.module.js';
+import { IdentifierError } from './identifiers/identifier-error.js';
+import { parseIdentifier } from './identifiers/parse-identifier.js';
 import type { JsonLogger } from './logging/json-logger.js';
 import { LoggingModule } from './logging/logging.module.js';
-import { CALL_LIMIT } from './mcp/bindings.js';
+import { CALL_LIMIT, CREDENTIAL_HEADER } from './mcp/bindings.js';
 import { compose, type Composition } from './mcp/composition.js';
 import { HttpSettings } from './mcp/http.settings.js';
 import { McpModule } from './mcp/mcp.module.js';
-import { CALL_STEPS } from './mcp/ports.js';
+import { CALL_STEPS, LIST_JOURNAL, type ListJournal } from './mcp/ports.js';
 import { ValidateInterceptor } from './mcp/validate.interceptor.js';
 import { POSTGRES } from './sources/postgres/postgres.module.js';
 import { SALDO_API } from './sources/saldo-api/saldo-api.module.js';
@@ -66,6 +76,8 @@ const CALLS_PER_SLOT = 10;
 /** What the process has before there is an application. */
 export interface Surroundings extends AuditOutputs {
   readonly logger: JsonLogger;
+  /** What callers are governed by; absent = open. */
+  readonly served?: ServedPolicy;
 }
 
 export function enabledSources(settings: Settings, { sources }: Parts = PARTS): readonly SourceDefinition[] {
@@ -80,10 +92,41 @@ export function composition(settings: Settings, parts: Parts = PARTS): Compositi
   );
 }
 
+/** What a policy may map: everything that the product itself has, whatever sources are enabled. */
+export const governable = ({ business }: Parts = PARTS): readonly CatalogueItem[] =>
+  localCatalogue(business.flatMap(({ classes }) => classes));
+
+/** The canonical short form of an identifier as this server reads identifiers; undefined when the text is none. */
+export const canonicalBy =
+  ({ incluirPrefijoC: prefixC, validarDigitoVerificador: verifyCheckDigit } = new IdentifiersSettings()) =>
+  (text: string): string | undefined => {
+    try {
+      return parseIdentifier(text, { prefixC, verifyCheckDigit }).short;
+    } catch (error) {
+      if (error instanceof IdentifierError) return undefined;
+      throw error;
+    }
+  };
+
+function governance(settings: Settings, served: ServedPolicy, sources: readonly SourceDefinition[]): DynamicModule {
+  const rules = settings.has(IdentifiersSettings) ? settings.get(IdentifiersSettings) : undefined;
+  const pseudonyms = new Pseudonyms(settings.get(AuditSettings).hmacSecret ?? '');
+  const pseudonym = (canonical: string): string => String(pseudonyms.fields(canonical).identifier);
+  const deadlines = new Map(
+    sources.map(({ name, section }) => [name, settings.get(section).executorSettings().callDeadlineMs]),
+  );
+  const callDeadlineMs = (source: string): number | undefined => deadlines.get(source);
+  return GovernanceModule.register({ served, canonical: canonicalBy(rules), pseudonym, callDeadlineMs });
+}
+
 /** The walk of one call, as a list. */
 @Module({})
 export class AppModule {
-  static register(settings: Settings, { logger, ...outputs }: Surroundings, parts: Parts = PARTS): DynamicModule {
+  static register(
+    settings: Settings,
+    { logger, served, ...outputs }: Surroundings,
+    parts: Parts = PARTS,
+  ): DynamicModule {
     const enabled = enabledSources(settings, parts);
     const sources = enabled.map(({ module }) => module);
     const constructed = new Set(composition(settings, parts).constructed);
@@ -95,6 +138,7 @@ export class AppModule {
         LoggingModule.register(logger),
         McpModule,
         AuditModule.register(outputs),
+        ...(served === undefined ? [] : [governance(settings, served, enabled)]),
         ...parts.business.map((business) =>
           business.register(
             business.classes.filter((type) => constructed.has(type)),
@@ -109,9 +153,21 @@ export class AppModule {
         {
           // The order of every call; a list, because the order of modules decides that of APP_INTERCEPTOR.
           provide: CALL_STEPS,
-          inject: [AuditInterceptor, ValidateInterceptor],
+          inject:
+            served === undefined
+              ? [AuditInterceptor, ValidateInterceptor]
+              : [AuditInterceptor, DecideInterceptor, ValidateInterceptor, ConsumeInterceptor],
           useFactory: (...steps: NestInterceptor[]) => steps,
         },
+        {
+          provide: LIST_JOURNAL,
+          inject: [AuditTrail],
+          useFactory: (trail: AuditTrail): ListJournal => {
+            const notes = served && { principal: null, policy_version: served.version };
+            return { refused: (list) => trail.refusedList({ ...list, ...(notes && { notes }) }) };
+          },
+        },
+        { provide: CREDENTIAL_HEADER, useValue: settings.get(GovernanceSettings).keyHeader },
         ...(slots > 0 ? [{ provide: CALL_LIMIT, useValue: slots * CALLS_PER_SLOT }] : []),
       ],
     };

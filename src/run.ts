@@ -1,4 +1,4 @@
-import { PARTS, composition, sectionsOf, type Parts } from './app.module.js';
+import { governable, PARTS, composition, sectionsOf, type Parts } from './app.module.js';
 import type { AuditTrail } from './audit/audit-trail.js';
 import { settingsOfProcess } from './config/environment.js';
 import { loadSettings } from './config/load-settings.js';
@@ -7,6 +7,10 @@ import { ServiceSettings } from './config/service.settings.js';
 import type { Settings } from './config/settings.js';
 import type { Variables } from './config/variables.js';
 import { JsonLogger } from './logging/json-logger.js';
+import { GovernanceSettings } from './governance/governance.settings.js';
+import { logDiagnostics } from './governance/policy-log.js';
+import { loadPolicyFile, PolicyUnreachableError, type ServedPolicy } from './governance/served-policy.js';
+import type { EventLog } from './logging/event-log.js';
 import type { LineSink } from './logging/line-sink.js';
 import { armProcessOutput } from './logging/process-output.js';
 import { standardSink } from './logging/standard-sink.js';
@@ -16,13 +20,18 @@ import { serve } from './serve.js';
 import type { StopSignal } from './stop-signal.js';
 import { VERSION } from './config/version.js';
 
+/** What a dry run needs to know of the product: what it has, and how it reads identifiers. */
+export { canonicalBy, governable } from './app.module.js';
+
 /** Exit codes of the process; 0 is an orderly stop. */
-export const EXIT = { crashed: 1, configuration: 2, cannotStart: 3 } as const;
+export const EXIT = { crashed: 1, policy: 1, configuration: 2, cannotStart: 3 } as const;
 
 export interface RunOptions {
   readonly stop: StopSignal;
   /** Instead of the environment and the `.env` file of the process. */
   readonly env?: Variables;
+  /** What a command line said, by the names of the variables; it wins over them. */
+  readonly flags?: Variables;
   /** Instead of the product's own sources and business. */
   readonly parts?: Parts;
   /** Called when the process is ready and has written all it had to say up to then. */
@@ -34,9 +43,9 @@ const LAST_LINES_MS = 2000;
 
 /**
  * From the environment to the exit code: everything that the process writes becomes JSON lines, the settings are
- * loaded or refused whole (2), the server serves until it is stopped (0) or cannot start (3).
+ * loaded or refused whole (2), so is the policy (1), the server serves until it is stopped (0) or cannot start (3).
  */
-export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Promise<number> {
+export async function run({ stop, env, flags, parts = PARTS, onReady }: RunOptions): Promise<number> {
   const [stdout, stderr] = [standardSink('stdout'), standardSink('stderr')];
   // Nothing is known yet: the names of the defaults, until the settings say otherwise.
   const bootstrap = loggerTo(stdout, new ServiceSettings());
@@ -55,7 +64,7 @@ export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Pr
   const sections = sectionsOf(parts);
   let settings: Settings;
   try {
-    settings = env === undefined ? settingsOfProcess(sections) : loadSettings(env, sections);
+    settings = env === undefined ? settingsOfProcess(sections, flags) : loadSettings(env, sections);
     const missing = missingSettings(composition(settings, parts), settings.get(HttpSettings));
     if (missing.length > 0) throw new ConfigurationError(missing);
   } catch (error) {
@@ -68,6 +77,11 @@ export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Pr
   const service = settings.get(ServiceSettings);
   const logger = loggerTo(stdout, service);
   output.use(logger);
+  const policy = await policyOf(settings, parts, logger.eventLog('mcp_corp.governance'));
+  if ('exit' in policy) {
+    await lastLines();
+    return policy.exit;
+  }
   const ready = onReady && (() => void logger.flush(LAST_LINES_MS).then(onReady));
   const code = await serve({
     settings,
@@ -76,11 +90,32 @@ export async function run({ stop, env, parts = PARTS, onReady }: RunOptions): Pr
     stdout,
     stderr: loggerTo(stderr, service),
     parts,
+    served: policy.served,
     onReady: ready,
     onTrail: (built) => (trail = built),
   });
   await lastLines();
   return code;
+}
+
+/** The policy that is to be obeyed, checked whole, or the exit code of a process that must not serve without it. */
+async function policyOf(
+  settings: Settings,
+  parts: Parts,
+  log: EventLog,
+): Promise<{ readonly served?: ServedPolicy } | { readonly exit: number }> {
+  const { governed, policy: path = '' } = settings.get(GovernanceSettings);
+  if (!governed) return {};
+  try {
+    const loaded = await loadPolicyFile(path, { local: governable(parts), purpose: 'serve' });
+    logDiagnostics(log, loaded);
+    const { policy, version, locate } = loaded;
+    return policy === undefined ? { exit: EXIT.policy } : { served: { policy, version, locate } };
+  } catch (error) {
+    if (!(error instanceof PolicyUnreachableError)) throw error;
+    log.error('policy_unreachable', { code: error.code, detail: 'correct MCP_CORP_GOVERNANCE__POLICY or the file' });
+    return { exit: EXIT.cannotStart };
+  }
 }
 
 function loggerTo(sink: LineSink, { serviceName, environment, logLevel }: ServiceSettings): JsonLogger {

@@ -8,6 +8,7 @@ import { AuditTrail } from './audit/audit-trail.js';
 import { ServiceSettings } from './config/service.settings.js';
 import type { Settings } from './config/settings.js';
 import { ConnectorRegistry } from './connectors/connector-registry.js';
+import type { ServedPolicy } from './governance/served-policy.js';
 import { Lifecycle } from './health/lifecycle.js';
 import { FileSinkError } from './logging/file-sink.js';
 import type { JsonLogger } from './logging/json-logger.js';
@@ -26,8 +27,10 @@ export interface ServeOptions {
   readonly stdout: LineSink;
   /** For what must not be told through stdout: that stdout cannot be written. */
   readonly stderr: JsonLogger;
-  /** Instead of the product's own sources and business. */
-  readonly parts?: Parts;
+  /** The product's own sources and business, or others. */
+  readonly parts: Parts;
+  /** What callers are governed by; absent = open. */
+  readonly served?: ServedPolicy;
   readonly onReady?: () => void;
   /** Told as soon as there is a trail: a crash must end its open records. */
   readonly onTrail?: (trail: AuditTrail) => void;
@@ -86,10 +89,17 @@ export async function serve(options: ServeOptions): Promise<number> {
   return 0;
 }
 
-async function build({ settings, logger, stdout, stderr, parts }: ServeOptions): Promise<NestExpressApplication> {
+async function build({
+  settings,
+  logger,
+  stdout,
+  stderr,
+  parts,
+  served,
+}: ServeOptions): Promise<NestExpressApplication> {
   const outputs = { standardOutput: stdout, elsewhere: stderr.eventLog('mcp_corp.audit'), replica: hostname() };
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.register(settings, { logger, ...outputs }, parts),
+    AppModule.register(settings, { logger, served, ...outputs }, parts),
     // The bodies of /mcp are read by the edge, once and with its own limit; no other route takes one.
     { bodyParser: false, logger, abortOnError: false },
   );

@@ -1,13 +1,19 @@
 import type { LineSink } from '../logging/line-sink.js';
 import type { McpCall } from '../mcp/call.js';
 import { CallError } from '../mcp/errors.js';
+import type { RefusedList } from '../mcp/ports.js';
 import { completedMembers, RECORDS, subjectMembers, type Members } from './audit-record.js';
 import { outcomeOfError, outcomeOfValue, type Outcome } from './outcome.js';
 import type { Pseudonyms } from './pseudonym.js';
+import { RefusedLists } from './refused-lists.js';
 import type { TrailGap } from './trail-gap.js';
 
 /** One record as a line: the envelope, with the correlation and trace ids of `call`, and the record's members. */
-export type FormatRecord = (event: string, members: Members, call?: McpCall) => string;
+export type FormatRecord = (
+  event: string,
+  members: Members,
+  call?: Pick<McpCall, 'correlationId' | 'traceId'>,
+) => string;
 
 export interface AuditTrailOptions {
   readonly sink: LineSink;
@@ -39,10 +45,23 @@ export interface OpenRecord {
 export class AuditTrail {
   readonly #open = new Set<Open>();
   readonly #options: Required<AuditTrailOptions>;
+  readonly #lists: RefusedLists;
   #cut = false;
 
   constructor(options: AuditTrailOptions) {
     this.#options = { now: () => performance.now(), ...options };
+    const { sink, format, gap, replica, now } = this.#options;
+    const write = (event: string, members: Members, correlationId?: string): void => {
+      gap.note(sink, format);
+      if (!sink.write(format(event, members, correlationId === undefined ? undefined : { correlationId })))
+        gap.lost(sink);
+    };
+    this.#lists = new RefusedLists(write, replica, now);
+  }
+
+  /** One record for a list that was refused; a bounded number of them a minute. */
+  refusedList(list: RefusedList): void {
+    this.#lists.refused(list);
   }
 
   /** Calls that have begun and not ended. */
@@ -84,6 +103,7 @@ export class AuditTrail {
    */
   async flush(milliseconds: number): Promise<boolean> {
     const { sink, gap } = this.#options;
+    this.#lists.close();
     const confirmed = await sink.flush(milliseconds);
     gap.close(sink, confirmed);
     return confirmed;

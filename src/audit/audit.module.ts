@@ -65,6 +65,11 @@ function pseudonymsOf(settings: AuditSettings, service: ServiceSettings, log: Ev
 }
 
 /** The log's envelope around the record. Not through `record`: the level of the log never silences the audit. */
-export function recordLine(logger: JsonLogger, event: string, members: Members, call?: McpCall): string {
+export function recordLine(
+  logger: JsonLogger,
+  event: string,
+  members: Members,
+  call?: Pick<McpCall, 'correlationId' | 'traceId'>,
+): string {
   return `${logger.format('INFO', LOGGER, event, undefined, call ?? null).slice(0, -1)},${members}}`;
 }

@@ -22,7 +22,7 @@ export function recordableCode(code: string): string {
 
 /** The outcome of a call whose method gave `value`. Nobody received the value when the caller had gone before. */
 export function outcomeOfValue(call: McpCall, value: unknown): Outcome {
-  return call.signal.aborted ? cancelled(call.signal) : { result: call.entry.outcome(value) };
+  return call.signal.aborted ? cancelled(call.signal) : { result: call.judged ?? call.entry.outcome(value) };
 }
 
 /** The outcome of a call that ended with `error`. A refusal stays a refusal, also when the caller left meanwhile. */

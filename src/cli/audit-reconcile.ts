@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { Command } from 'commander';
 import { eachLine } from './lines.js';
+import type { Terminal } from './terminal.js';
 import { isWhole, Reconciler, TooManyUnmatched, type AuditRecord, type Reconciliation } from './reconciliation.js';
 
 /** Exit codes of the command: the trail is whole, something is missing, it cannot be judged. */
@@ -10,8 +11,8 @@ const DESCRIPTION = `Name the calls whose start or end is missing from the audit
 Reads the audit's lines (other lines are passed over) from FILES, or from standard input ("-", or no file).
 Exit code: 0 every call has its start and its end; 1 something is missing; 2 it could not be judged.`;
 
-/** Registers `audit reconcile` on `program`. Sets `process.exitCode`. */
-export function auditReconcile(program: Command): void {
+/** Registers `audit reconcile` on `program`; `done` takes its exit code. */
+export function auditReconcile(program: Command, terminal: Terminal, done: (code: number) => void): void {
   const audit =
     program.commands.find((command) => command.name() === 'audit') ??
     program.command('audit').description('The audit trail.');
@@ -21,11 +22,11 @@ export function auditReconcile(program: Command): void {
     .argument('[files...]', 'files with lines of the audit, in any order')
     .option('--json', 'print one JSON object')
     .action(async (files: string[], { json = false }: { json?: boolean }) => {
-      process.exitCode = await reconcile(files.length === 0 ? ['-'] : files, json);
+      done(await reconcile(files.length === 0 ? ['-'] : files, json, terminal));
     });
 }
 
-async function reconcile(files: readonly string[], json: boolean): Promise<number> {
+async function reconcile(files: readonly string[], json: boolean, terminal: Terminal): Promise<number> {
   const reconciler = new Reconciler();
   for (const [index, file] of files.entries()) {
     const input = file === '-' ? process.stdin : createReadStream(file);
@@ -39,12 +40,12 @@ async function reconcile(files: readonly string[], json: boolean): Promise<numbe
       // Which file by its place on the command line: its path is the caller's affair.
       const reason =
         error instanceof TooManyUnmatched ? error.message : `file ${index + 1} cannot be read (${codeOf(error)})`;
-      process.stderr.write(`mcp-corp audit reconcile: ${reason}\n`);
+      terminal.err(`mcp-corp audit reconcile: ${reason}\n`);
       return RECONCILED.unjudged;
     }
   }
   const result = reconciler.result();
-  process.stdout.write(json ? `${JSON.stringify(result)}\n` : textOf(result));
+  terminal.out(json ? `${JSON.stringify(result)}\n` : textOf(result));
   return isWhole(result) ? RECONCILED.whole : RECONCILED.incomplete;
 }
 

@@ -1,21 +1,24 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander';
-import { VERSION } from '../config/version.js';
-import { auditReconcile } from './audit-reconcile.js';
+import { armStopSignal } from '../stop-signal.js';
 
-/** Exit code of a command line that nobody can carry out. */
-const USAGE = 2;
+// Before anything else is loaded, as in main.ts; only `serve` waits for it.
+const args = process.argv.slice(2);
+const stop = args[0] === 'serve' ? armStopSignal(process) : undefined;
 
-const program = new Command('mcp-corp').description('The corporate MCP server, from the command line.').exitOverride();
-program
-  .command('version')
-  .description('Print the version.')
-  .action(() => void process.stdout.write(`${VERSION}\n`));
-auditReconcile(program);
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode === 0 ? 0 : USAGE;
-}
+const { runProgram } = await import('./program.js');
+process.exitCode = await runProgram(args, {
+  product: async () => {
+    const { canonicalBy, governable } = await import('../run.js');
+    return { catalogue: governable(), canonical: canonicalBy() };
+  },
+  terminal: {
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+  },
+  now: () => Date.now(),
+  // The server ends like main.ts: nothing of it may keep the process alive.
+  serve: async (flags) => {
+    const { run } = await import('../run.js');
+    return process.exit(await run({ stop: stop ?? armStopSignal(process), flags }));
+  },
+});

@@ -35,6 +35,7 @@ interface Question<T> {
   output: resumenOutput,
   requires: [POSTGRES, SALDO_API],
   parts: ['consultar_cliente', 'consultar_saldo'],
+  partData: { consultar_cliente: 'cliente.datos', consultar_saldo: 'saldo.datos' },
   outcome: ({ resumen_completo }: ResumenOutput) => (resumen_completo ? 'success' : 'partial'),
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
 })
@@ -83,7 +84,12 @@ export class ResumenCliente implements Tool<IdentifierInput, ResumenOutput> {
 
 async function part<T>(call: McpCall, signal: AbortSignal, question: Question<T>): Promise<Part<T>> {
   const { tool, source, find, unavailable, notFound } = question;
-  if (!call.part(tool).allowed) {
+  const grant = call.part(tool);
+  if (grant.failed !== undefined) {
+    call.journal.part(tool, grant.failed);
+    return missing(unavailable);
+  }
+  if (!grant.allowed) {
     // Governance knows why and may have said so already; its code says more than ours.
     if (call.journal.parts[tool] === undefined) call.journal.part(tool, 'denied');
     return missing(REASONS.notAuthorized);

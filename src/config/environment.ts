@@ -4,13 +4,14 @@ import { ConfigurationError } from './problem.js';
 import type { SectionClass } from './section.js';
 import { readBoundedFile, readTextFile, UnreadableFileError } from './secret-file.js';
 import type { Settings } from './settings.js';
+import type { Variables } from './variables.js';
 
 /**
  * The only place that reads the process's environment and the `.env` file of its working directory; both are read, never
- * written. Throws `ConfigurationError`.
+ * written. `flags`: what the command line said, by the names of the variables; it wins. Throws `ConfigurationError`.
  */
-export function settingsOfProcess(sections: readonly SectionClass[]): Settings {
-  return loadSettings(process.env, sections, { dotenv: dotenvOf(process.cwd()) });
+export function settingsOfProcess(sections: readonly SectionClass[], flags: Variables = {}): Settings {
+  return loadSettings({ ...process.env, ...flags }, sections, { dotenv: dotenvOf(process.cwd()) });
 }
 
 /**

@@ -1,30 +1,53 @@
-import { IsIn } from 'class-validator';
+import { IsIn, Matches, MaxLength } from 'class-validator';
 import type { ConfigProblem, CrossCheckContext } from '../config/problem.js';
 import { Setting, variableOf } from '../config/setting.js';
 
 export const GOVERNANCE_MODES = ['open', 'policy'] as const;
 export type GovernanceMode = (typeof GOVERNANCE_MODES)[number];
 
+/** Headers that mean something else to HTTP, to the edge or to the protocol: a credential is none of them. */
+const TAKEN =
+  /^(?:host|origin|cookie|connection|content-.*|transfer-encoding|accept.*|mcp-.*|traceparent|user-agent)$/i;
+
 export class GovernanceSettings {
   static readonly section = 'GOVERNANCE';
   static readonly title = 'Governance';
 
   @Setting({
-    doc: 'Who may call: open (everybody who reaches the server) or policy, which this version does not serve yet. Must be written down in production.',
+    doc: 'Who may call: open (everybody who reaches the server) or policy (what the policy grants). Must be written down in production.',
     defaultDoc: '`open`; none in production',
   })
   @IsIn(GOVERNANCE_MODES)
   mode?: GovernanceMode;
 
+  @Setting({ doc: 'File with the policy, read once at the start (docs/governance.md).', defaultDoc: 'none' })
+  @MaxLength(4096)
+  policy?: string;
+
+  @Setting({ doc: "Header with the caller's credential; a leading `Bearer ` is not part of it." })
+  @Matches(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { message: 'must be the name of an HTTP header' })
+  keyHeader = 'Authorization';
+
+  get governed(): boolean {
+    return this.mode === 'policy';
+  }
+
   crossCheck({ production }: CrossCheckContext): ConfigProblem[] {
-    const variable = variableOf(GovernanceSettings, 'mode');
-    // Fail closed: serving openly when a policy was asked for would be the worst answer.
-    if (this.mode === 'policy') {
-      return [{ variable, problem: 'cannot be policy in this version: only open can be served' }];
-    }
-    if (production && this.mode === undefined) {
-      return [{ variable, problem: 'must be written down in production (open is the only mode of this version)' }];
-    }
-    return [];
+    const problems: ConfigProblem[] = [];
+    const mode = variableOf(GovernanceSettings, 'mode');
+    const policy = variableOf(GovernanceSettings, 'policy');
+    if (production && this.mode === undefined)
+      problems.push({ variable: mode, problem: 'must be written down in production: open or policy' });
+    if (this.governed && this.policy === undefined)
+      problems.push({ variable: policy, problem: `must name the policy file, because ${mode} is policy` });
+    // A policy that nobody obeys is the worst surprise of all.
+    if (!this.governed && this.policy !== undefined)
+      problems.push({ variable: policy, problem: `has no effect unless ${mode} is policy; set that or remove it` });
+    if (TAKEN.test(this.keyHeader))
+      problems.push({
+        variable: variableOf(GovernanceSettings, 'keyHeader'),
+        problem: 'must be a header that has no other meaning, such as Authorization or X-Api-Key',
+      });
+    return problems;
   }
 }

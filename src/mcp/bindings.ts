@@ -2,7 +2,8 @@ import type { NestInterceptor } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
 import { CatalogueError } from './catalogue-error.js';
 import { CHANGE_BUS, type ChangeBus } from './changes.js';
-import { CALL_STEPS, CATALOGUE_SOURCES, VISIBILITY, type CatalogueSource, type Visibility } from './ports.js';
+import { CALL_STEPS, CATALOGUE_SOURCES, LIST_JOURNAL, VISIBILITY } from './ports.js';
+import type { CatalogueSource, ListJournal, Visibility } from './ports.js';
 
 /** Lower-case name of the header that carries the caller's credential; `authorization` when nobody binds it. */
 export const CREDENTIAL_HEADER = Symbol('CREDENTIAL_HEADER');
@@ -36,6 +37,10 @@ export class Bindings {
 
   get visibility(): Visibility {
     return this.one<Visibility>(VISIBILITY) ?? SEES_ALL;
+  }
+
+  get lists(): ListJournal | undefined {
+    return this.one<ListJournal>(LIST_JOURNAL);
   }
 
   get credentialHeader(): string {

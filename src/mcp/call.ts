@@ -24,8 +24,12 @@ export interface SourceOptions {
 /** One decision of governance: the call itself, or one part of a composite. */
 export interface PartGrant {
   readonly allowed: boolean;
+  /** Allowed, but it cannot be served: a stable code of governance, such as that of an unreadable credential. */
+  readonly failed?: string;
   /** Account to use at each source, by source name; absent = the source's own credentials. */
   readonly accounts?: ReadonlyMap<string, { readonly key: string; readonly secret: unknown }>;
+  /** When the call must be over at each source, as the executor's clock counts (milliseconds); absent = its own limit. */
+  readonly deadlines?: ReadonlyMap<string, number>;
 }
 
 /** What inner steps tell the audit about the call. Codes and names only. */
@@ -63,6 +67,8 @@ export interface McpCall {
   part(name?: string): PartGrant;
   /** Filled in by `decide`; by default everything is allowed with the sources' own credentials. */
   grants: ReadonlyMap<string, PartGrant> | undefined;
+  /** How the method's result was judged, set by a step that changes the result afterwards; absent = judge what comes. */
+  judged?: 'success' | 'partial';
   /**
    * What to hand to the executor of `source`, in the name of a part where the call is a composite. Throws when that part
    * is not allowed: ask `part()` first.
@@ -94,10 +100,19 @@ export interface CompiledEntry {
   readonly requires: readonly string[];
   /** Names of the tools whose decisions a composite needs. */
   readonly parts: readonly string[];
+  /** Where in a composite's result the data of each part stand, as a dotted path; a part without one may be anywhere. */
+  readonly partData?: Readonly<Record<string, string>>;
+  /** Whether a call is about somebody; absent = not known. */
+  readonly hasSubject?: boolean;
   /** `success` or `partial` of a result. */
   readonly outcome: (result: unknown) => 'success' | 'partial';
   /** Canonical subject of raw, unvalidated arguments; null when there is none. Throws a CallError. */
   readonly subject: (input: unknown) => string | null;
+  /**
+   * Only of what stands for the unknown: whom the call would be about if there were such an entry. Not recorded; governance
+   * does with it what the audit does with `subject`, so that a name that is hidden takes no longer than one that is not there.
+   */
+  readonly subjectIfThere?: (input: unknown) => string | null;
   /** Checks and parses the arguments; throws the CallError `invalid_arguments`. */
   readonly validate: (input: unknown) => unknown;
   readonly run: (call: McpCall) => Promise<Readonly<Record<string, unknown>>>;

@@ -31,7 +31,7 @@ export function traceIdOf(headers: IncomingHttpHeaders, body: unknown): string |
 
 function credentialOf(value: string | string[] | undefined): string {
   if (typeof value !== 'string' || value.length > LONGEST_CREDENTIAL) return '';
-  return value.replace(/^Bearer +/i, '').trim();
+  return value.replace(/^Bearer(?: +|$)/i, '').trim();
 }
 
 function nameAndVersion({ name, version }: Record<string, unknown>): string | undefined {

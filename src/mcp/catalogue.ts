@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import type { DiscoverableDecorator, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
 import type { Bindings } from './bindings.js';
@@ -12,6 +13,7 @@ import { McpPrompt, McpResource, McpResourceTemplate, McpTool } from './decorato
 import type { AskingPrompt, AskingTool, McpPromptOptions, McpToolOptions } from './decorators.js';
 import type { McpResourceOptions, McpResourceTemplateOptions, Resource, ResourceFamily } from './decorators.js';
 import type { ErrorFilter } from './error.filter.js';
+import { CallError } from './errors.js';
 import { CatalogueHost, UNKNOWN, unknownEntry } from './unknown-entry.js';
 
 /**
@@ -46,12 +48,14 @@ export class Catalogue implements OnApplicationBootstrap {
       for (const entry of source.entries()) this.admit(() => wired(entry, pipeline), problems);
     }
     if (problems.length > 0) throw new CatalogueError(problems);
-    this.#unknown = {
-      tool: unknownEntry('tool', pipeline),
-      resource: unknownEntry('resource', pipeline),
-      prompt: unknownEntry('prompt', pipeline),
-    };
     const sorted = (kind: ListKind) => this.entries(kind);
+    const unknown = (kind: CallKind) =>
+      unknownEntry(
+        kind,
+        pipeline,
+        sorted(kind).find((entry) => entry.hasSubject),
+      );
+    this.#unknown = { tool: unknown('tool'), resource: unknown('resource'), prompt: unknown('prompt') };
     this.#views = new CatalogueViews(
       { tool: sorted('tool'), resource: sorted('resource'), template: sorted('template'), prompt: sorted('prompt') },
       this.bindings.visibility,
@@ -67,14 +71,16 @@ export class Catalogue implements OnApplicationBootstrap {
    * What `completion/complete` may offer `caller` for an argument of the prompt or the resource template of that name;
    * undefined when the caller sees no such entry.
    */
-  suggestions(
+  async suggestions(
     kind: 'prompt' | 'template',
     name: string,
     argument: string,
     caller: Caller,
-  ): readonly string[] | undefined {
+    signal: AbortSignal,
+  ): Promise<readonly string[] | undefined> {
     const entry = this.#entries[kind].get(name);
-    if (entry === undefined || !this.definitions(kind, caller).includes(entry.definition)) return undefined;
+    const seen = await this.definitions(kind, caller, signal);
+    if (entry === undefined || !seen.includes(entry.definition)) return undefined;
     return entry.suggestions?.get(argument) ?? [];
   }
 
@@ -89,16 +95,34 @@ export class Catalogue implements OnApplicationBootstrap {
   }
 
   /**
-   * Definitions of what `caller` sees. The same array for every caller with the same view. Throws the CallError of a
+   * Definitions of what `caller` sees. The same array for every caller with the same view. Rejects with the CallError of a
    * caller who may not list at all.
    */
-  definitions(kind: ListKind, caller: Caller): readonly unknown[] {
-    return this.#views.definitions(kind, caller);
+  async definitions(kind: ListKind, caller: Caller, signal: AbortSignal): Promise<readonly unknown[]> {
+    try {
+      return await this.#views.definitions(kind, caller, signal);
+    } catch (error) {
+      if (error instanceof CallError) this.#refused(kind, caller, error);
+      throw error;
+    }
+  }
+
+  /** Whether `caller` sees the resource of that URI, or the family it belongs to. Rejects as `definitions` does. */
+  async seesResource(uri: string, caller: Caller, signal: AbortSignal): Promise<boolean> {
+    const { address, definition } = this.find('resource', uri);
+    const seen = await this.definitions(address === undefined ? 'resource' : 'template', caller, signal);
+    return seen.includes(definition);
   }
 
   /** The JSON text of an array that `definitions` gave; undefined for any other. */
   serialised(definitions: unknown): string | undefined {
     return this.#views.serialised(definitions);
+  }
+
+  #refused(kind: ListKind, caller: Caller, { code, data }: CallError): void {
+    const told = data?.['request_id'];
+    const correlationId = typeof told === 'string' ? told : randomUUID().replaceAll('-', '');
+    this.bindings.lists?.refused({ kind, caller, code, correlationId });
   }
 
   private family(kind: CallKind, uri: string): CompiledEntry | undefined {

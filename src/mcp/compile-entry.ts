@@ -50,6 +50,8 @@ export function compileTool(
     definition: { name, title, description, inputSchema, outputSchema, annotations: { title, ...annotations } },
     requires: options.requires,
     parts: options.parts ?? [],
+    partData: options.partData,
+    hasSubject: hasSubject(tool),
     // What walks through the steps is the protocol's result; what the author judges is the payload in it.
     outcome:
       outcome === undefined
@@ -76,6 +78,7 @@ export function compileResource(
     definition: { uri, name, title, description, mimeType },
     requires: options.requires,
     parts: [],
+    hasSubject: false,
     outcome: succeeded,
     subject: () => null,
     validate: (input) => input,
@@ -136,6 +139,7 @@ export function compilePrompt(
     definition: { name, title, description, arguments: promptArguments(inputSchema) },
     requires: options.requires,
     parts: [],
+    hasSubject: hasSubject(prompt),
     outcome: succeeded,
     subject: subjectOf(prompt),
     validate: validation(options.input),
@@ -180,6 +184,9 @@ function validation(input: ZodType): CompiledEntry['validate'] {
 function subjectOf(host: { subject?(input: unknown): string | null }): CompiledEntry['subject'] {
   return (input) => host.subject?.(input) ?? null;
 }
+
+/** Of a class (its prototype) or of an instance. */
+export const hasSubject = (host: { subject?(input: unknown): string | null }): boolean => host.subject !== undefined;
 
 function promptArguments(schema: JsonSchema): readonly Record<string, unknown>[] {
   const required = new Set(Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : []);

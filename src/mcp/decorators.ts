@@ -35,6 +35,8 @@ export interface McpToolOptions {
   /** Names of the tools whose decisions a composite needs. */
   readonly parts?: readonly string[];
   readonly asks?: Asks;
+  /** Where in the result the data of a part stand (`cliente.datos`), so that what is left out of that part alone can be found. */
+  readonly partData?: Readonly<Record<string, string>>;
 }
 
 export interface McpResourceOptions {

@@ -3,7 +3,7 @@ import type { EventLog } from '../logging/event-log.js';
 import type { CallKind, McpCall } from './call.js';
 import { CallCut, isCut } from './cancellation.js';
 import { CallError, INVALID_PARAMS } from './errors.js';
-import { INTERNAL_ERROR, RpcFailure, toolError, type Result } from './results.js';
+import { INTERNAL_ERROR, RpcFailure, toolError, UnknownEntryFailure, type Result } from './results.js';
 
 const STOPPING = 'El servidor se está deteniendo. Intenta de nuevo en unos segundos.';
 const CANCELLED = 'La llamada fue cancelada.';
@@ -19,7 +19,8 @@ const MASKED: Readonly<Record<CallKind, (name: string) => string>> = {
 
 /**
  * Outermost of every call: what was thrown becomes what the caller may read. A CallError is shown; everything else is
- * logged with its cause and masked. Returns a tool's error result, or throws the RpcFailure of the other kinds.
+ * logged with its cause and masked. Returns a tool's error result, or throws the RpcFailure of the other kinds and the
+ * UnknownEntryFailure of a name that does not exist for the caller.
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
@@ -28,6 +29,7 @@ export class ErrorFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): Result {
     const call = host.getArgByIndex<McpCall>(0);
     const error = thrown instanceof CallError ? thrown : this.translate(thrown, call);
+    if (error.asUnknown) throw new UnknownEntryFailure();
     const { code, message, data, jsonRpcCode } = error;
     if (call.kind === 'tool' && jsonRpcCode === undefined) return toolError(message, code, data);
     const fallback = WRONG_REQUEST.test(code) ? INVALID_PARAMS : INTERNAL_ERROR;

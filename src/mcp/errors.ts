@@ -8,6 +8,8 @@ export interface CallErrorDetails {
   readonly result?: 'failure' | 'denied';
   /** Present: the answer is this JSON-RPC error. Absent: a tool result with `isError` (for resources and prompts −32602 or −32603). */
   readonly jsonRpcCode?: number;
+  /** The caller is answered exactly as if the name did not exist; code and result are for the audit alone. */
+  readonly asUnknown?: boolean;
 }
 
 /**
@@ -19,6 +21,7 @@ export class CallError extends Error {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly result: 'failure' | 'denied';
   readonly jsonRpcCode?: number;
+  readonly asUnknown: boolean;
 
   constructor(
     readonly code: string,
@@ -29,5 +32,6 @@ export class CallError extends Error {
     this.data = details.data;
     this.result = details.result ?? 'failure';
     this.jsonRpcCode = details.jsonRpcCode;
+    this.asUnknown = details.asUnknown ?? false;
   }
 }

@@ -21,6 +21,7 @@ export class LiveCall implements McpCall {
   readonly caller: Caller;
   readonly journal = new Journal();
   grants: ReadonlyMap<string, PartGrant> | undefined;
+  judged?: 'success' | 'partial';
   readonly #exchange: Inbound['exchange'];
   #subject: Memo | undefined;
   #raw: unknown;
@@ -67,9 +68,15 @@ export class LiveCall implements McpCall {
   options(source: string, part?: string, signal: AbortSignal = this.signal): SourceOptions {
     const grant = this.part(part);
     // Going on would use the source's own credentials in the name of somebody who may not.
-    if (!grant.allowed) throw new Error(`a source was asked for in the name of a part that is not allowed`);
+    if (!grant.allowed || grant.failed !== undefined) {
+      throw new Error(`a source was asked for in the name of a part that is not allowed`);
+    }
     const account = grant.accounts?.get(source);
+    if (grant.accounts !== undefined && account === undefined) {
+      throw new Error('a source was asked for that the decision names no account for');
+    }
+    const deadline = grant.deadlines?.get(source);
     const touched = () => this.journal.touched(source);
-    return account === undefined ? { signal, touched } : { signal, account, touched };
+    return { signal, touched, ...(account && { account }), ...(deadline !== undefined && { deadline }) };
   }
 }

@@ -1,4 +1,4 @@
-import type { Caller } from './call.js';
+import type { Caller, CallKind } from './call.js';
 import type { CompiledEntry } from './catalogue-entry.js';
 
 /** The ordered interceptors of every call: audit → decide → validate → consume. Bound in app.module.ts, in this order. */
@@ -12,7 +12,31 @@ export const CATALOGUE_SOURCES = Symbol('CATALOGUE_SOURCES');
 
 /** Which entries a caller sees. The default is everything. Throws a CallError when the caller may not list at all. */
 export interface Visibility {
-  /** A key that is equal for callers with the same view, so that views are rendered once; `all` for everything. */
-  view(caller: Caller): { readonly key: string; readonly sees: (entry: CompiledEntry) => boolean };
+  view(caller: Caller, signal: AbortSignal): Promise<CatalogueView> | CatalogueView;
+}
+
+export interface CatalogueView {
+  /** Equal for callers with the same view, so that views are rendered once; `all` for everything. */
+  readonly key: string;
+  readonly sees: (entry: CompiledEntry) => boolean;
+  /** The definition as this view shows it; absent = as it was compiled. */
+  readonly shows?: (entry: CompiledEntry) => CompiledEntry['definition'];
 }
 export const VISIBILITY = Symbol('VISIBILITY');
+
+/** A list, or a completion from it, that its caller was refused. */
+export interface RefusedList {
+  readonly kind: CallKind | 'template';
+  readonly caller: Caller;
+  readonly code: string;
+  /** The id that the caller was told, as of a call. */
+  readonly correlationId: string;
+  /** Facts for the record. Codes and names only. */
+  readonly notes?: Readonly<Record<string, string | null>>;
+}
+
+/** Told of every list that is refused: a list is no call, so no step sees it. */
+export interface ListJournal {
+  refused(list: RefusedList): void;
+}
+export const LIST_JOURNAL = Symbol('LIST_JOURNAL');

@@ -9,6 +9,11 @@ export const ERROR_META = 'mcp-corp/error';
 
 export const INTERNAL_ERROR = -32603;
 
+/** The answer to a name that does not exist, or that its caller may not know of: the same object for both. */
+export class UnknownEntryFailure extends Error {
+  override readonly name = 'UnknownEntryFailure';
+}
+
 /** An answer that is a JSON-RPC error and not a result. Its text reaches the caller. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';

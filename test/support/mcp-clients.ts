@@ -38,9 +38,10 @@ export async function connectV1(url: string, headers: Readonly<Record<string, st
 export async function connectV2(
   url: string,
   mode: 'legacy' | 'auto' | { pin: string } = { pin: '2026-07-28' },
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<McpClient> {
   const client = new ClientV2(INFO, { versionNegotiation: { mode } });
-  await client.connect(new TransportV2(new URL(url)));
+  await client.connect(new TransportV2(new URL(url), { requestInit: { headers } }));
   return client as unknown as McpClient;
 }
 

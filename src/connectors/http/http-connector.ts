@@ -1,9 +1,17 @@
 import { type EventLog } from '../../logging/event-log.js';
 import { type Clock, systemClock } from '../../resilience/clock.js';
-import { type Connector, type ConnectorRunOptions, type Failure, type Operation } from '../../resilience/connector.js';
+import {
+  type Account,
+  type Connector,
+  type ConnectorRunOptions,
+  type Failure,
+  type Operation,
+} from '../../resilience/connector.js';
+import { AccountCooldown } from '../account-cooldown.js';
+import { accountSecretOf } from '../account-secret.js';
 import { HEALTH_LIMIT_MS } from '../health-check.js';
 import { SourceResolver } from '../source-resolver.js';
-import { HttpCancelledError, HttpError, HttpStatusError } from './http-errors.js';
+import { AccountRefusedError, HttpCancelledError, HttpError, HttpStatusError } from './http-errors.js';
 import { HttpExchange } from './http-exchange.js';
 import { type HttpSourceSettings } from './http-source-settings.js';
 import { HttpTarget } from './http-target.js';
@@ -24,6 +32,7 @@ export interface HttpConnectorOptions {
 const BESIDE_THE_SLOTS = 1;
 
 const HEALTH = ['health'];
+const UNAUTHORIZED = 401;
 
 /**
  * Talks to an HTTP API (architecture §5; spec §4.2, with its defects A2, A3, B9, B10, F1, F7, F8 mended). Neither a URL
@@ -34,6 +43,8 @@ export class HttpConnector implements Connector<HttpExchange> {
   readonly #log: EventLog;
   readonly #target: HttpTarget;
   readonly #transport: HttpTransport;
+  readonly #settings: HttpSourceSettings;
+  readonly #cooldown: AccountCooldown;
   readonly #timeoutMs: number | undefined;
   readonly #healthTimeoutMs: number;
   #closed = false;
@@ -41,6 +52,8 @@ export class HttpConnector implements Connector<HttpExchange> {
   constructor({ name, settings, log, resolver, clock, wallClock }: HttpConnectorOptions) {
     this.name = name;
     this.#log = log;
+    this.#settings = settings;
+    this.#cooldown = new AccountCooldown(name, clock ?? systemClock);
     this.#target = new HttpTarget(settings.baseUrl ?? '');
     this.#timeoutMs = settings.requestTimeoutMs();
     // Its own limit: at start nobody else's is near, and a source that says nothing would hold /ready for all of it.
@@ -96,11 +109,11 @@ export class HttpConnector implements Connector<HttpExchange> {
     options: ConnectorRunOptions,
     timeoutMs: number | undefined,
   ): Promise<T> {
-    // Fail closed: this connector knows only the source's own credentials, and must not lend them to an account.
-    if (options.account) throw new Error(`source '${this.name}' has no accounts of its callers`);
-    const { signal, kill } = options;
+    const { signal, kill, account } = options;
     if (signal.aborted || kill.aborted) throw new HttpCancelledError();
-    const exchange = new HttpExchange(this.#transport, this.#target, timeoutMs);
+    if (account !== undefined) this.#cooldown.check(account);
+    const headers = account === undefined ? {} : this.#credentialsOf(account);
+    const exchange = new HttpExchange(this.#transport, this.#target, timeoutMs, headers);
     // HTTP/1.1 has no polite way to stop but closing the connection, so both signals end the request.
     const abort = (): void => exchange.abort();
     let refuse = abort;
@@ -112,11 +125,27 @@ export class HttpConnector implements Connector<HttpExchange> {
     try {
       // After the kill nobody waits for an operation that goes on without its exchange.
       return await Promise.race([operation(exchange, signal), killed]);
+    } catch (error) {
+      const refused = account !== undefined && error instanceof HttpStatusError && error.status === UNAUTHORIZED;
+      throw refused ? this.#refused(account) : error;
     } finally {
       signal.removeEventListener('abort', abort);
       kill.removeEventListener('abort', refuse);
       await exchange.end();
     }
+  }
+
+  #credentialsOf(account: Account): Readonly<Record<string, string>> {
+    const { secret } = accountSecretOf(account);
+    // What no header can carry would be an error of Node's with the value in it.
+    if (!/^[\x20-\x7e]+$/.test(secret)) throw this.#refused(account);
+    return this.#settings.credentialsOf(secret);
+  }
+
+  #refused(account: Account): AccountRefusedError {
+    this.#cooldown.refused(account);
+    this.#log.warning('connector_account_refused', { source: this.name, account: account.key });
+    return new AccountRefusedError();
   }
 
   #ask(signal: AbortSignal): Promise<number> {

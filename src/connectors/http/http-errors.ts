@@ -53,6 +53,19 @@ export class HttpStatusError extends HttpError {
   }
 }
 
+/** The credential of a governance account was refused, or cannot be sent: the account's fault and nobody else's (law 6). */
+export class AccountRefusedError extends HttpError {
+  readonly code = 'ACCOUNT_REFUSED';
+
+  constructor() {
+    super('the credential of an account was refused');
+  }
+
+  get failure(): Failure {
+    return { kind: 'rejected' };
+  }
+}
+
 /** No complete answer: refused, reset, look-up or TLS failure, protocol error, timeout of the transport. */
 export class HttpTransportError extends HttpError {
   constructor(

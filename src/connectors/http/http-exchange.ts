@@ -30,6 +30,8 @@ export class HttpExchange {
     private readonly transport: HttpTransport,
     private readonly target: HttpTarget,
     private readonly timeoutMs: number | undefined,
+    /** Instead of the source's own of the same name. */
+    private readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 
   /**
@@ -73,7 +75,7 @@ export class HttpExchange {
     this.#stopped = false;
     try {
       const onAttempt = (attempt: HttpAttempt): void => this.#begin(attempt);
-      return await this.transport.get({ url, timeoutMs: this.timeoutMs, onAttempt });
+      return await this.transport.get({ url, timeoutMs: this.timeoutMs, headers: this.headers, onAttempt });
     } finally {
       this.#busy = false;
       signal?.removeEventListener('abort', stop);

@@ -85,6 +85,11 @@ export abstract class HttpSourceSettings extends SourceSettings {
     return this.apiKey === undefined ? {} : { [this.apiKeyHeader]: this.apiKey };
   }
 
+  /** Headers that carry the credential of an account instead, in the way in which the source takes its own. */
+  credentialsOf(secret: string): Readonly<Record<string, string>> {
+    return this.apiKey === undefined ? { Authorization: `Bearer ${secret}` } : { [this.apiKeyHeader]: secret };
+  }
+
   tls(): ClientTls {
     return { ca: this.tlsCa, cert: this.tlsCert, key: this.tlsKey };
   }

@@ -24,6 +24,8 @@ export interface HttpQuestion {
   readonly url: string;
   /** Longest time of one attempt, in milliseconds; `undefined`: only the one who asks ends it. */
   readonly timeoutMs?: number;
+  /** Instead of the source's own of the same name. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Told each attempt as it begins, to be able to destroy it. */
   readonly onAttempt: (attempt: HttpAttempt) => void;
 }
@@ -92,7 +94,7 @@ export class HttpTransport {
     this.#agent.destroy();
   }
 
-  async #attempt({ url, timeoutMs, onAttempt }: HttpQuestion): Promise<HttpAnswer> {
+  async #attempt({ url, timeoutMs, headers, onAttempt }: HttpQuestion): Promise<HttpAnswer> {
     if (this.#closed) throw new HttpCancelledError();
     const { secure, clock } = this.options;
     const appointments: (() => void)[] = [];
@@ -103,7 +105,7 @@ export class HttpTransport {
     this.#live.add(attempt);
     try {
       onAttempt(attempt);
-      return this.#judge(attempt, await this.#send(url, attempt));
+      return this.#judge(attempt, await this.#send(url, headers, attempt));
     } finally {
       for (const cancel of appointments) cancel();
       this.#live.delete(attempt);
@@ -111,8 +113,8 @@ export class HttpTransport {
   }
 
   /** The whole body, if there is one. Settles only with the socket. */
-  async #send(url: string, attempt: HttpAttempt): Promise<Buffer | undefined> {
-    const sent = this.#axios.get<Buffer>(url, { transport: attempt.transport }).then(
+  async #send(url: string, headers: HttpQuestion['headers'], attempt: HttpAttempt): Promise<Buffer | undefined> {
+    const sent = this.#axios.get<Buffer>(url, { transport: attempt.transport, headers }).then(
       ({ data }) => data,
       // The error itself is dropped: it holds the URL and the headers. The attempt knows what may be told.
       (error: unknown) => {

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { type Clock } from '../../resilience/clock.js';
 import { cancelRequest } from './cancel-request.js';
+import { type ConnectionRoom, type RoomTenant } from './connection-room.js';
 import { DatabaseSocket, type SocketRoute } from './database-socket.js';
 import { sessionKeyOf } from './driver.js';
 import { type Dsn } from './dsn.js';
@@ -24,6 +25,8 @@ export interface PoolOptions {
   readonly applicationName: string;
   readonly min: number;
   readonly max: number;
+  /** Shared with the other pools of the source. */
+  readonly room: ConnectionRoom;
   /** Longest time to open a connection. A backstop behind the executor's kill, so that the two never race. */
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
@@ -34,6 +37,8 @@ const IDLE_TIMEOUT_MS = 600_000;
 const MAX_LIFETIME_SECONDS = 3_600;
 /** What a graceful goodbye may take at close(). */
 const GOODBYE_MS = 1_000;
+/** Terminate (PostgreSQL protocol 3.0, 54.7). */
+const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]);
 
 /** Somebody waits for a connection. */
 interface Checkout {
@@ -47,7 +52,7 @@ interface Checkout {
  * pg's Pool over sockets of ours: which socket belongs to whom is known in every phase, so each can be counted, and
  * destroyed by whoever waits for it. `pg` itself cannot stop a connect, drop its idle clients or close in bounded time.
  */
-export class ConnectionPool {
+export class ConnectionPool implements RoomTenant {
   readonly statistics: PoolStatistics;
   readonly #pool: pg.Pool;
   readonly #connections = new WeakMap<pg.PoolClient, Connection>();
@@ -55,6 +60,9 @@ export class ConnectionPool {
   /** Every socket that is not closed yet, those of CancelRequests included. */
   readonly #sockets = new Set<DatabaseSocket>();
   readonly #waiting = new Set<Checkout>();
+  /** Closed by us to make room: not lost. */
+  readonly #closedByUs = new WeakSet<pg.ClientBase>();
+  #retired = false;
   /** Set while pg's `connect` runs: a socket that is asked for now is for this checkout. */
   #entering: Checkout | undefined;
   #closing: Promise<void> | undefined;
@@ -84,12 +92,24 @@ export class ConnectionPool {
     this.statistics = new PoolStatistics(this.#pool, this.#waiting, options);
     this.#pool.on('connect', (client) => this.#welcome(client));
     // An idle connection was lost; pg has removed it already.
-    this.#pool.on('error', () => this.statistics.lost());
+    this.#pool.on('error', (_error, client) => {
+      if (!this.#closedByUs.has(client)) this.statistics.lost();
+    });
+    options.room.join(this);
   }
 
   /** Nothing is free and nothing more may be opened. */
   get busy(): boolean {
     return this.#pool.idleCount === 0 && this.#pool.totalCount >= this.options.max;
+  }
+
+  get idle(): number {
+    return this.#pool.idleCount;
+  }
+
+  /** No socket of it is left. */
+  get isEmpty(): boolean {
+    return this.#sockets.size === 0 && this.#waiting.size === 0;
   }
 
   /**
@@ -108,11 +128,16 @@ export class ConnectionPool {
   }
 
   checkin(connection: Connection): void {
+    if (this.#retired) {
+      void this.discard(connection);
+      return;
+    }
     connection.used = true;
     // Before release(): that may hand it to somebody else in the same breath.
     this.#idle.add(connection);
     this.statistics.returned(connection);
     connection.client.release();
+    this.options.room.makeRoom();
   }
 
   /** Resolves when its socket is closed. */
@@ -126,6 +151,25 @@ export class ConnectionPool {
   dropIdle(): void {
     for (const { socket } of this.#idle) socket.destroy();
     this.#idle.clear();
+  }
+
+  closeIdle(): DatabaseSocket | undefined {
+    const [connection] = this.#idle;
+    if (connection === undefined) return undefined;
+    const { client, socket } = connection;
+    this.#idle.delete(connection);
+    this.#closedByUs.add(client);
+    // A goodbye (Terminate), so that the server does not complain in its log of a client that vanished.
+    socket.write(TERMINATE);
+    socket.destroy();
+    return socket;
+  }
+
+  /** The secret behind it has been replaced: what is lent comes back once, and is closed. */
+  retire(): void {
+    this.#retired = true;
+    this.options.room.leave(this);
+    while (this.closeIdle() !== undefined);
   }
 
   /** Cancels what a connection is doing, see cancel-request.ts. `abandon` destroys the socket of the request. */
@@ -209,15 +253,16 @@ export class ConnectionPool {
    * first served. So the socket's owner is known without asking pg.
    */
   #socketForPool(): DatabaseSocket {
-    const socket = this.#newSocket();
+    const { room } = this.options;
+    const socket = this.#newSocket((waiting, connect) => room.enter(waiting, connect));
     this.statistics.opening(socket);
     const owner = this.#entering ?? [...this.#waiting].find((checkout) => checkout.socket === undefined);
     if (owner) owner.socket = socket;
     return socket;
   }
 
-  #newSocket(): DatabaseSocket {
-    const socket = new DatabaseSocket(this.options.route);
+  #newSocket(gate?: ConstructorParameters<typeof DatabaseSocket>[1]): DatabaseSocket {
+    const socket = new DatabaseSocket(this.options.route, gate);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     return socket;

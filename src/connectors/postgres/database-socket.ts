@@ -47,7 +47,11 @@ export class DatabaseSocket extends Duplex {
   #channel: Socket | TLSSocket | undefined;
   #tcpClosed = false;
 
-  constructor(private readonly route: SocketRoute) {
+  constructor(
+    private readonly route: SocketRoute,
+    /** Calls the function it is given when this socket may connect; absent: at once. */
+    private readonly gate?: (socket: DatabaseSocket, connect: () => void) => void,
+  ) {
     super({ allowHalfOpen: false });
     this.#tcp.setNoDelay(true).setKeepAlive(true, route.keepAliveMs);
     this.#tcp.on('error', (error) => this.destroy(error));
@@ -58,11 +62,15 @@ export class DatabaseSocket extends Duplex {
   }
 
   connect(port: number, host: string): this {
-    const { lookup } = this.route;
-    this.#tcp.connect({ port, host, lookup }, () => {
-      if (this.route.tls === undefined) this.#open(this.#tcp);
-      else this.#askForTls(this.route.tls);
-    });
+    const { lookup, tls } = this.route;
+    const connect = (): void => {
+      this.#tcp.connect({ port, host, lookup }, () => {
+        if (tls === undefined) this.#open(this.#tcp);
+        else this.#askForTls(tls);
+      });
+    };
+    if (this.gate === undefined) connect();
+    else this.gate(this, connect);
     return this;
   }
 

@@ -10,12 +10,14 @@ import {
   type Operation,
 } from '../../resilience/connector.js';
 import { type ReadCaps } from './capped-query.js';
-import { ConnectionPool } from './connection-pool.js';
+import { AccountPools, refusesLogin } from './account-pools.js';
+import { type ConnectionPool } from './connection-pool.js';
 import { type Dsn } from './dsn.js';
 import { causeCode } from './cause-code.js';
-import { ConnectionKilledError, LeaseMisuseError } from './postgres-errors.js';
+import { AccountRefusedError, ConnectionKilledError } from './postgres-errors.js';
 import { ReadLease, type PostgresLease } from './read-lease.js';
 import { SessionSettings } from './session-settings.js';
+import { AccountCooldown } from '../account-cooldown.js';
 import { statementBuilder } from './statement-builder.js';
 import { classifyPostgres } from './sqlstate.js';
 import { type TlsPolicy } from './tls-policy.js';
@@ -69,7 +71,8 @@ export class PostgresConnector implements Connector<PostgresLease> {
   readonly #clock: Clock;
   readonly #caps: ReadCaps;
   readonly #session: SessionSettings;
-  readonly #pool: ConnectionPool;
+  readonly #pools: AccountPools;
+  readonly #cooldown: AccountCooldown;
   /** Whether the last thing that the source was asked for worked; undefined before the first. */
   #working: boolean | undefined;
   #announced: 'opened' | 'degraded' | undefined;
@@ -82,7 +85,8 @@ export class PostgresConnector implements Connector<PostgresLease> {
     this.#clock = options.clock ?? systemClock;
     this.#caps = options.caps ?? CAPS;
     this.#session = new SessionSettings(operationTimeoutMs + cancelGraceMs);
-    this.#pool = new ConnectionPool({
+    this.#cooldown = new AccountCooldown(this.name, this.#clock);
+    this.#pools = new AccountPools({
       dsn,
       route: { lookup, tls, keepAliveMs: KEEP_ALIVE_MS },
       applicationName: options.applicationName,
@@ -101,11 +105,11 @@ export class PostgresConnector implements Connector<PostgresLease> {
     const stop = (): void => giveUp.abort();
     signal.addEventListener('abort', stop);
     const cancelTimer = this.#clock.after(openTimeoutMs, stop);
-    const opening = Array.from({ length: Math.max(1, minPoolSize) }, () => this.#pool.checkout(giveUp.signal));
+    const opening = Array.from({ length: Math.max(1, minPoolSize) }, () => this.#pools.own.checkout(giveUp.signal));
     const opened = await Promise.allSettled(opening);
     cancelTimer();
     signal.removeEventListener('abort', stop);
-    for (const each of opened) if (each.status === 'fulfilled') this.#pool.checkin(each.value);
+    for (const each of opened) if (each.status === 'fulfilled') this.#pools.own.checkin(each.value);
     const failed = opened.find((each) => each.status === 'rejected');
     this.#working = failed === undefined;
     if (failed) {
@@ -128,7 +132,7 @@ export class PostgresConnector implements Connector<PostgresLease> {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#pool
+    this.#closed ??= this.#pools
       .close()
       .then(() => this.#options.log.info('connector_pool_closed', { source: this.name }));
     return this.#closed;
@@ -140,7 +144,7 @@ export class PostgresConnector implements Connector<PostgresLease> {
    */
   async health(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
-    if (this.#pool.busy) return this.#working === true;
+    if (this.#pools.busy) return this.#working === true;
     const polite = new AbortController();
     const kill = new AbortController();
     const stop = (): void => {
@@ -183,12 +187,13 @@ export class PostgresConnector implements Connector<PostgresLease> {
       return value;
     } catch (error) {
       if (!kill.aborted) {
+        if (account !== undefined && refusesLogin(error)) throw this.#refused(account, error);
         if (!signal.aborted && this.classify(error).kind === 'infrastructure') this.#working = false;
         throw error;
       }
       this.#working = false;
       // The server did not answer in time; what idles was opened to the same server.
-      pool.dropIdle();
+      this.#pools.dropIdle();
       throw error instanceof ConnectionKilledError ? error : new ConnectionKilledError(!begun);
     } finally {
       await lease.end();
@@ -201,13 +206,23 @@ export class PostgresConnector implements Connector<PostgresLease> {
   }
 
   stats(): Readonly<Record<string, number>> {
-    return this.#pool.statistics.snapshot();
+    return this.#pools.snapshot();
   }
 
-  /** Whose connections a call uses. Accounts of callers come with governance; until then nobody may believe they work. */
+  /** Whose connections a call uses: those of its account, or the source's own. */
   #poolOf(account: Account | undefined): ConnectionPool {
-    if (account !== undefined) throw new LeaseMisuseError('this connector has no accounts of callers');
-    return this.#pool;
+    if (account !== undefined) this.#cooldown.check(account);
+    return this.#pools.of(account);
+  }
+
+  #refused(account: Account, cause: unknown): AccountRefusedError {
+    this.#cooldown.refused(account);
+    this.#options.log.warning('connector_account_refused', {
+      source: this.name,
+      account: account.key,
+      error: causeCode(cause),
+    });
+    return new AccountRefusedError(cause);
   }
 }
 

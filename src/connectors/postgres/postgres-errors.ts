@@ -21,6 +21,14 @@ export class ConnectFailedError extends PostgresError {
   }
 }
 
+/** The login of a governance account was refused, or its secret is none: the account's fault and nobody else's (law 6). */
+export class AccountRefusedError extends PostgresError {
+  readonly failure: Failure = { kind: 'rejected' };
+  constructor(cause?: unknown) {
+    super('the login of an account was refused', cause);
+  }
+}
+
 /** The connection ended under a statement. */
 export class ConnectionLostError extends PostgresError {
   readonly failure: Failure = { kind: 'infrastructure' };

@@ -9,10 +9,9 @@ import type { ListKind } from '../catalogue-views.js';
 import { INVALID_PARAMS } from '../errors.js';
 import type { Inbound } from '../inbound.js';
 import { isRecord } from '../json-schema.js';
-import { RpcFailure, type Result } from '../results.js';
+import { RpcFailure, UnknownEntryFailure, type Result } from '../results.js';
 import { startCall } from '../start-call.js';
 import { complete } from '../suggestions.js';
-import { UNKNOWN } from '../unknown-entry.js';
 import { completing, located, named, unpaged } from './params.js';
 import { asProtocolError, masked, protocolError, unknownError } from './rpc-errors.js';
 
@@ -51,26 +50,33 @@ export function handlersOf(
 ): Readonly<Record<string, Register | undefined>> {
   const { catalogue, inbound, kept } = request;
   const hints = era === 'modern' ? { ttlMs: LIST_TTL_MS, cacheScope: 'private' } : {};
-  const list = (kind: ListKind) => asProtocolError(() => catalogue.definitions(kind, inbound.caller));
+  const list = (kind: ListKind) =>
+    asProtocolError(() => catalogue.definitions(kind, inbound.caller, inbound.exchange.signal));
   const run = (kind: CallKind, name: string, input: unknown, context: ServerContext) =>
     call(request, kind, name, input, streamOf(context), era === 'modern' ? roundOf(context) : undefined);
   // Not `kept ?? …`: a caller may well have sent `null` as arguments, and that must be refused as such.
   const argumentsOf = (message: unknown) => (kept === undefined ? message : kept.arguments);
   return {
     'tools/list': (server) =>
-      server.setRequestHandler('tools/list', { params: unpaged }, () => ({ tools: list('tool'), ...hints })),
+      server.setRequestHandler('tools/list', { params: unpaged }, async () => ({
+        tools: await list('tool'),
+        ...hints,
+      })),
     'resources/list': (server) =>
-      server.setRequestHandler('resources/list', { params: unpaged }, () => ({
-        resources: list('resource'),
+      server.setRequestHandler('resources/list', { params: unpaged }, async () => ({
+        resources: await list('resource'),
         ...hints,
       })),
     'resources/templates/list': (server) =>
-      server.setRequestHandler('resources/templates/list', { params: unpaged }, () => ({
-        resourceTemplates: list('template'),
+      server.setRequestHandler('resources/templates/list', { params: unpaged }, async () => ({
+        resourceTemplates: await list('template'),
         ...hints,
       })),
     'prompts/list': (server) =>
-      server.setRequestHandler('prompts/list', { params: unpaged }, () => ({ prompts: list('prompt'), ...hints })),
+      server.setRequestHandler('prompts/list', { params: unpaged }, async () => ({
+        prompts: await list('prompt'),
+        ...hints,
+      })),
     'tools/call': (server) =>
       server.setRequestHandler('tools/call', { params: named }, ({ name, arguments: sent }, context) =>
         run('tool', name, argumentsOf(sent), context),
@@ -92,17 +98,24 @@ export function handlersOf(
 
 function completion({ catalogue, inbound }: Request): Register {
   return (server) =>
-    server.setRequestHandler('completion/complete', { params: completing }, ({ kind, name, argument, typed }) => {
-      const values = asProtocolError(() => catalogue.suggestions(kind, name, argument, inbound.caller));
+    server.setRequestHandler('completion/complete', { params: completing }, async ({ kind, name, argument, typed }) => {
+      const values = await asProtocolError(() =>
+        catalogue.suggestions(kind, name, argument, inbound.caller, inbound.exchange.signal),
+      );
       if (values === undefined) throw unknownError(kind === 'prompt' ? kind : 'resource', name);
       return { completion: complete(values, typed) };
     });
 }
 
-function subscription({ catalogue }: Request, method: 'resources/subscribe' | 'resources/unsubscribe'): Register {
+function subscription(
+  { catalogue, inbound }: Request,
+  method: 'resources/subscribe' | 'resources/unsubscribe',
+): Register {
   return (server) =>
-    server.setRequestHandler(method, { params: located }, ({ uri }) => {
-      if (catalogue.find('resource', uri).name === UNKNOWN) throw unknownError('resource', uri);
+    server.setRequestHandler(method, { params: located }, async ({ uri }) => {
+      // Not `find` alone: a hidden resource must answer as one that does not exist.
+      const sees = () => catalogue.seesResource(uri, inbound.caller, inbound.exchange.signal);
+      if (!(await asProtocolError(sees))) throw unknownError('resource', uri);
       return {};
     });
 }
@@ -119,9 +132,9 @@ async function call(
   try {
     return await startCall(entry, input, inbound, stream, round);
   } catch (error) {
+    if (error instanceof UnknownEntryFailure) throw unknownError(kind, name);
     if (!(error instanceof RpcFailure)) throw masked(error, log);
     const wrong = error.code === INVALID_PARAMS;
-    if (wrong && entry.name === UNKNOWN) throw unknownError(kind, name);
     throw protocolError(error, kind === 'resource' && wrong ? { uri: name } : undefined);
   }
 }

@@ -26,9 +26,9 @@ export function masked(error: unknown, log: EventLog): ProtocolError {
   return new ProtocolError(INTERNAL_ERROR, 'Internal error');
 }
 
-export function asProtocolError<T>(list: () => T): T {
+export async function asProtocolError<T>(list: () => Promise<T>): Promise<T> {
   try {
-    return list();
+    return await list();
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     const { code, message, data, jsonRpcCode } = error;

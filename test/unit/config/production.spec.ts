@@ -37,7 +37,7 @@ describe('production', () => {
     expect(told({ MCP_CORP_ENVIRONMENT: 'production' }).split('\n')).toEqual([
       expect.stringContaining(MISSING_SECRET),
       'MCP_CORP_HTTP__ALLOWED_HOSTS must be set in production: the names under which clients reach this server',
-      'MCP_CORP_GOVERNANCE__MODE must be written down in production (open is the only mode of this version)',
+      'MCP_CORP_GOVERNANCE__MODE must be written down in production: open or policy',
     ]);
   });
 
@@ -80,9 +80,11 @@ describe.each(['local', 'staging'])('the environment %s', (environment) => {
 });
 
 describe('a policy', () => {
-  it.each(['local', 'production'])('is refused in %s, not served openly', (environment) => {
+  it.each(['local', 'production'])('without its file is refused in %s, not served openly', (environment) => {
     const env = { ...PRODUCTION, MCP_CORP_ENVIRONMENT: environment, MCP_CORP_GOVERNANCE__MODE: 'policy' };
-    expect(told(env)).toBe('MCP_CORP_GOVERNANCE__MODE cannot be policy in this version: only open can be served');
+    expect(told(env)).toBe(
+      'MCP_CORP_GOVERNANCE__POLICY must name the policy file, because MCP_CORP_GOVERNANCE__MODE is policy',
+    );
   });
 });
 

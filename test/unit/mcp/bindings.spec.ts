@@ -8,10 +8,10 @@ function bindings(...bound: { token: symbol; instance: unknown }[]): Bindings {
 }
 
 describe('the bindings', () => {
-  it('have defaults for everything but the steps, without which calls would leave no audit', () => {
+  it('have defaults for everything but the steps, without which calls would leave no audit', async () => {
     const none = bindings();
     expect(none.sources).toEqual([]);
-    expect(none.visibility.view({ credential: '' }).key).toBe('all');
+    expect((await none.visibility.view({ credential: '' }, new AbortController().signal)).key).toBe('all');
     expect(none.credentialHeader).toBe('authorization');
     expect(none.changes).toBeUndefined();
     expect(none.callLimit).toBe(100);

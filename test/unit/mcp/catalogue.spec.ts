@@ -171,17 +171,18 @@ describe('what a caller sees', () => {
     }
   });
 
-  it('is kept for so many views and no more: an outsider decides how many there are', () => {
+  it('is kept for so many views and no more: an outsider decides how many there are', async () => {
+    const { signal } = new AbortController();
     let made = 0;
     const entries = { tool: [entry('a')], resource: [], template: [], prompt: [] };
     const views = new CatalogueViews(entries, {
       view: ({ credential }) => ({ key: credential, sees: () => ++made > 0 }),
     });
-    for (let n = 0; n < 257; n++) views.definitions('tool', { credential: String(n) });
+    for (let n = 0; n < 257; n++) await views.definitions('tool', { credential: String(n) }, signal);
     expect(made).toBe(257);
-    views.definitions('tool', { credential: '256' });
+    await views.definitions('tool', { credential: '256' }, signal);
     expect(made).toBe(257);
-    views.definitions('tool', { credential: '0' });
+    await views.definitions('tool', { credential: '0' }, signal);
     expect(made).toBe(258);
   });
 });
@@ -199,7 +200,7 @@ describe('a compiled entry', () => {
   it('has the text of its list ready, and it is what JSON.stringify would write', async () => {
     server = await bootMcp({ classes: FIXTURES });
     const catalogue = server.get(Catalogue);
-    const definitions = catalogue.definitions('tool', { credential: '' });
+    const definitions = await catalogue.definitions('tool', { credential: '' }, new AbortController().signal);
     expect(catalogue.serialised(definitions)).toBe(JSON.stringify(definitions));
     expect(catalogue.serialised([...definitions])).toBeUndefined();
     for (const post of [legacy, modern]) {

@@ -239,4 +239,30 @@ describe('subscriptions of the 2025 era', () => {
       await live.close();
     }
   });
+
+  it('say nothing of what the caller does not see: it answers as what does not exist', async () => {
+    const bus = { publish: () => undefined, subscribe: () => () => undefined };
+    const visibility: Visibility = {
+      view: ({ credential }) => ({
+        key: credential,
+        sees: (entry: CompiledEntry) => credential === 'jefa' || entry.kind !== 'resource',
+      }),
+    };
+    const providers = [
+      { provide: CHANGE_BUS, useValue: bus },
+      { provide: VISIBILITY, useValue: visibility },
+    ];
+    const live = await bootMcp({ classes: CLASSES, providers });
+    try {
+      for (const uri of ['data://bytes', 'data://fichas/1/saldo']) {
+        const other = { headers: { authorization: 'Bearer jefa' } };
+        expect((await legacy(live.url, 'resources/subscribe', { uri }, other)).json.result).toEqual({});
+        expect((await legacy(live.url, 'resources/subscribe', { uri })).json.error).toMatchObject({
+          ...{ code: -32602, message: `Unknown resource: '${uri}'` },
+        });
+      }
+    } finally {
+      await live.close();
+    }
+  });
 });

@@ -58,7 +58,7 @@ describe('a call', () => {
       { allowed: false },
     ]);
     expect(one.options('postgres', 'parte').account).toEqual({ key: 'k', secret: 's' });
-    expect(one.options('saldo_api', 'parte').account).toBeUndefined();
+    expect(() => one.options('saldo_api', 'parte')).toThrow('no account');
     expect(() => one.options('postgres')).toThrow('not allowed');
     expect(() => one.options('postgres', 'otra')).toThrow('not allowed');
   });

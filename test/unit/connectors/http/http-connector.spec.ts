@@ -143,15 +143,6 @@ describe('HttpConnector', () => {
     expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('does not lend its credentials to an account', async () => {
-    const server = await serve(answering(200));
-    const { connector } = connectTo(server.url);
-    const account = { key: 'maria', secret: 'x' };
-    const error = await failureOf(connector.run((exchange) => exchange.getJson(['a']), { ...patient(), account }));
-    expect(connector.classify(error)).toEqual({ kind: 'bug' });
-    expect(server.requests).toEqual([]);
-  });
-
   it('does not follow redirects', async () => {
     const other = await serve(answering(200));
     const server = await serve(answering(302, '', { Location: `${other.url}/saldos/1` }));

@@ -301,15 +301,3 @@ describe('the figures', () => {
     await connector.close();
   });
 });
-
-describe('an account of a caller', () => {
-  it('is refused loudly until accounts exist: nobody is served under another name', async () => {
-    const connector = connectorTo(database.dsn);
-    const account = { key: 'a', secret: { user: 'a', password: 'b' } };
-    const error = await rejection(
-      connector.run((lease) => lease.query(statement`select 1`), { ...new Signals(), account }),
-    );
-    expect(connector.classify(error)).toEqual({ kind: 'bug' });
-    await connector.close();
-  });
-});

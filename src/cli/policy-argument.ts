@@ -1,0 +1,63 @@
+import type { Canonical, CatalogueItem, Policy } from '../governance/core/index.js';
+import type { LoadedPolicy, LocatedDiagnostic } from '../governance/policy-file/load-policy.js';
+import type { Locate } from '../governance/policy-file/positions.js';
+import { loadPolicyFile, PolicyUnreachableError } from '../governance/served-policy.js';
+import { CommandFailure, EXIT_CODES } from './exit-codes.js';
+
+/** What a dry run knows of the product. */
+export interface Product {
+  readonly catalogue: readonly CatalogueItem[];
+  readonly canonical: Canonical;
+}
+
+export interface PolicyArgument extends LoadedPolicy {
+  /** As it was given. */
+  readonly origin: string;
+}
+
+/** Throws CommandFailure (3) when the file cannot be read. */
+export async function readPolicy(origin: string, { catalogue }: Product): Promise<PolicyArgument> {
+  try {
+    return { origin, ...(await loadPolicyFile(origin, { local: catalogue })) };
+  } catch (error) {
+    if (!(error instanceof PolicyUnreachableError)) throw error;
+    throw new CommandFailure(EXIT_CODES.unreachable, `${origin}: ${error.message}`);
+  }
+}
+
+export interface CompiledArgument extends PolicyArgument {
+  readonly policy: Policy;
+}
+
+/** Throws CommandFailure (1) with every error when the artefact has any, (3) when the file cannot be read. */
+export async function compiledPolicy(origin: string, product: Product): Promise<CompiledArgument> {
+  const loaded = await readPolicy(origin, product);
+  const { policy, version, diagnostics } = loaded;
+  if (policy !== undefined) return { ...loaded, policy };
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  throw new CommandFailure(
+    EXIT_CODES.findings,
+    [`${origin} does not compile:`, ...errors.flatMap((error) => describe(origin, error))].join('\n'),
+    { error: 'the policy does not compile', origin, version, diagnostics },
+  );
+}
+
+/** `origin:line:column`, or `origin` alone where a pointer leads to nothing. */
+export function place(origin: string, locate: Locate, path: string): string {
+  const position = locate(path);
+  const where = position === undefined ? origin : `${origin}:${position.line}:${position.column}`;
+  return `${where} ${path === '' ? '<document>' : path}`;
+}
+
+export function describe(
+  origin: string,
+  { severity, code, message, path, position, related }: LocatedDiagnostic,
+): string[] {
+  const at = (one: typeof position): string => (one === undefined ? origin : `${origin}:${one.line}:${one.column}`);
+  return [
+    `${at(position)}  ${severity}  ${code}`,
+    `    ${message}`,
+    `    ${path === '' ? '<document>' : path}`,
+    ...related.map((other) => `    see ${at(other.position)} ${other.path}: ${other.note}`),
+  ];
+}

@@ -1,0 +1,39 @@
+import type { EventLog, Fields } from '../logging/event-log.js';
+import type { LoadedPolicy, LocatedDiagnostic, LocatedPlace } from './policy-file/load-policy.js';
+
+/**
+ * Every finding about the policy as a line of the log, and what a policy declares that this version does not serve: nobody
+ * is recognised by such an issuer, and nothing of such an upstream is shown.
+ */
+export function logDiagnostics(log: EventLog, { diagnostics, policy, version, locate }: LoadedPolicy): void {
+  for (const diagnostic of diagnostics) {
+    const fields = { ...fieldsOf(diagnostic), policy_version: version };
+    if (diagnostic.severity === 'error') log.error('policy_diagnostic', fields);
+    else log.warning('policy_diagnostic', fields);
+  }
+  if (policy === undefined) return;
+  const place = (pointer: string): Fields => ({ pointer, ...linesOf({ position: locate(pointer) }) });
+  for (const { id, kind, path } of policy.issuers.values())
+    if (kind !== 'static-key') log.warning('issuer_not_served', { issuer: id, kind, ...place(path) });
+  for (const [id, { transport, path }] of policy.upstreams)
+    if (transport.kind !== 'local') log.warning('upstream_not_served', { upstream: id, ...place(path) });
+  log.info('policy_loaded', {
+    policy_version: version,
+    capabilities: policy.capabilities.length,
+    issuers: policy.issuers.size,
+    accounts: policy.accounts.size,
+    grants: policy.grants.length,
+  });
+}
+
+const fieldsOf = ({ severity, code, message, path, related, ...where }: LocatedDiagnostic): Fields => ({
+  severity,
+  code,
+  detail: message,
+  pointer: path,
+  ...linesOf(where),
+  related: related.map(({ path: pointer, note, ...place }: LocatedPlace) => ({ pointer, note, ...linesOf(place) })),
+});
+
+const linesOf = ({ position }: Pick<LocatedDiagnostic, 'position'>): Fields =>
+  position === undefined ? {} : { line: position.line, column: position.column };

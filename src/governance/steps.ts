@@ -1,0 +1,29 @@
+import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { map, type Observable } from 'rxjs';
+import type { McpCall } from '../mcp/call.js';
+import { Gatekeeper } from './gatekeeper.js';
+
+type Result = Readonly<Record<string, unknown>>;
+
+/** The step `decide` of CALL_STEPS: inside the audit, before the arguments are validated; cuts the result on its way back. */
+@Injectable()
+export class DecideInterceptor implements NestInterceptor {
+  constructor(private readonly gatekeeper: Gatekeeper) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const call = context.getArgByIndex<McpCall>(0);
+    await this.gatekeeper.decide(call);
+    return next.handle().pipe(map((result: Result) => this.gatekeeper.leaveOut(call, result)));
+  }
+}
+
+/** The step `consume`: the last before the method, so that a malformed call consumes nothing. */
+@Injectable()
+export class ConsumeInterceptor implements NestInterceptor {
+  constructor(private readonly gatekeeper: Gatekeeper) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    await this.gatekeeper.consume(context.getArgByIndex<McpCall>(0));
+    return next.handle();
+  }
+}
