@@ -107,7 +107,8 @@ function subscription({ catalogue }: Request, method: 'resources/subscribe' | 'r
     });
 }
 
-async function call(
+/** Runs one call. Throws the ProtocolError that its caller is answered. */
+export async function call(
   { catalogue, inbound, log }: Request,
   kind: CallKind,
   name: string,
