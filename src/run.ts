@@ -1,4 +1,5 @@
 import { governable, PARTS, composition, sectionsOf, type Parts } from './app.module.js';
+import type { CompileCache } from './compile-cache.js';
 import type { AuditTrail } from './audit/audit-trail.js';
 import { settingsOfProcess } from './config/environment.js';
 import { loadSettings } from './config/load-settings.js';
@@ -34,6 +35,8 @@ export interface RunOptions {
   readonly flags?: Variables;
   /** Instead of the product's own sources and business. */
   readonly parts?: Parts;
+  /** Whether the start could use code that was compiled before; told in the log when it could not. */
+  readonly compiled?: CompileCache;
   /** Called when the process is ready and has written all it had to say up to then. */
   readonly onReady?: () => void;
 }
@@ -45,7 +48,7 @@ const LAST_LINES_MS = 2000;
  * From the environment to the exit code: everything that the process writes becomes JSON lines, the settings are
  * loaded or refused whole (2), so is the policy (1), the server serves until it is stopped (0) or cannot start (3).
  */
-export async function run({ stop, env, flags, parts = PARTS, onReady }: RunOptions): Promise<number> {
+export async function run({ stop, env, flags, parts = PARTS, compiled, onReady }: RunOptions): Promise<number> {
   const [stdout, stderr] = [standardSink('stdout'), standardSink('stderr')];
   // Nothing is known yet: the names of the defaults, until the settings say otherwise.
   const bootstrap = loggerTo(stdout, new ServiceSettings());
@@ -77,6 +80,10 @@ export async function run({ stop, env, flags, parts = PARTS, onReady }: RunOptio
   const service = settings.get(ServiceSettings);
   const logger = loggerTo(stdout, service);
   output.use(logger);
+  if (compiled === 'unavailable') {
+    const detail = 'the folder of the code is read-only and holds no compiled code: each start compiles it again';
+    logger.eventLog('mcp_corp.main').info('compile_cache_unavailable', { detail });
+  }
   const policy = await policyOf(settings, parts, logger.eventLog('mcp_corp.governance'));
   if ('exit' in policy) {
     await lastLines();

@@ -1,6 +1,8 @@
-import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { Injectable, type CallHandler, type ExecutionContext } from '@nestjs/common';
 import { EmptyError, tap, type Observable } from 'rxjs';
 import type { McpCall } from '../mcp/call.js';
+import type { CallStep } from '../mcp/call-step.js';
+import type { Result } from '../mcp/results.js';
 import { AuditTrail } from './audit-trail.js';
 
 /**
@@ -9,7 +11,7 @@ import { AuditTrail } from './audit-trail.js';
  * signal stays open until shutdown cuts it.
  */
 @Injectable()
-export class AuditInterceptor implements NestInterceptor {
+export class AuditInterceptor implements CallStep {
   constructor(private readonly trail: AuditTrail) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -29,5 +31,18 @@ export class AuditInterceptor implements NestInterceptor {
         },
       }),
     );
+  }
+
+  async around(call: McpCall, next: () => Promise<Result>): Promise<Result> {
+    const record = this.trail.begin(call);
+    let result: Result;
+    try {
+      result = await next();
+    } catch (error) {
+      record.failed(error);
+      throw error;
+    }
+    record.succeeded(result);
+    return result;
   }
 }

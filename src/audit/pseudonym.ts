@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 /** Signed with the key to name it; no identifier has this form, so the name says nothing about a pseudonym. */
 const KEY_ID_MESSAGE = 'mcp-corp/key-id';
@@ -42,12 +42,26 @@ export class Pseudonyms {
   }
 }
 
+/** Bytes of a block of SHA-256, and of its digest. */
+const BLOCK = 64;
+const DIGEST = 32;
+const [INNER, OUTER] = [0x36, 0x5c];
+
+/**
+ * HMAC-SHA256 as RFC 2104 defines it, with the padded keys made once. `createHmac` makes an object outside of the
+ * JavaScript heap for each digest, which cost a twentieth of every call; the one-shot `hash` makes none.
+ */
 class Key {
   readonly id: string;
-  readonly #key: KeyObject;
+  readonly #inner: Buffer;
+  readonly #outer = Buffer.alloc(BLOCK + DIGEST);
 
   constructor(secret: string) {
-    this.#key = createSecretKey(Buffer.from(secret, 'utf8'));
+    const key = Buffer.from(secret, 'utf8');
+    const block = Buffer.alloc(BLOCK);
+    (key.length > BLOCK ? createHash('sha256').update(key).digest() : key).copy(block);
+    this.#inner = block.map((byte) => byte ^ INNER) as Buffer;
+    this.#outer.set(block.map((byte) => byte ^ OUTER));
     this.id = this.#sign(KEY_ID_MESSAGE).slice(0, KEY_ID_HEX_DIGITS);
   }
 
@@ -56,6 +70,8 @@ class Key {
   }
 
   #sign(message: string): string {
-    return createHmac('sha256', this.#key).update(message, 'utf8').digest('hex');
+    const inner = Buffer.concat([this.#inner, Buffer.from(message, 'utf8')]);
+    hash('sha256', inner, 'buffer').copy(this.#outer, BLOCK);
+    return hash('sha256', this.#outer, 'hex');
   }
 }

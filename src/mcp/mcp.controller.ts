@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { All, Controller, Req, Res, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { JsonLogger } from '../logging/json-logger.js';
 import { CallGate } from './call-gate.js';
 import { Bindings } from './bindings.js';
@@ -7,15 +8,18 @@ import { callerOf, traceIdOf } from './caller.js';
 import { AllowLists } from './edge/allow-lists.js';
 import { BodyReader } from './edge/body-reader.js';
 import { allowOrigin, answerPreflight } from './edge/cors.js';
+import { openFrontDoor } from './edge/front-door.js';
 import * as refusals from './edge/refusal.js';
 import { refuse, type Refusal } from './edge/refusal.js';
 import { ProtocolEngine } from './protocol/engine.js';
+
+const PATH = 'mcp';
 
 /**
  * The edge of /mcp, in this order: method, Host, Origin, room for one more call, size and type and time of the body, its
  * JSON. Then the protocol takes over. Every refusal is a JSON-RPC error.
  */
-@Controller('mcp')
+@Controller(PATH)
 export class McpController implements OnApplicationBootstrap {
   #credentialHeader = 'authorization';
   readonly #log;
@@ -26,6 +30,7 @@ export class McpController implements OnApplicationBootstrap {
     private readonly bodies: BodyReader,
     private readonly protocol: ProtocolEngine,
     private readonly bindings: Bindings,
+    private readonly host: HttpAdapterHost,
     logger: JsonLogger,
   ) {
     this.#log = logger.eventLog('mcp_corp.tools');
@@ -33,10 +38,22 @@ export class McpController implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.#credentialHeader = this.bindings.credentialHeader;
+    const server = this.host.httpAdapter.getHttpServer() as Server;
+    openFrontDoor(server, `/${PATH}`, (req, res) => void this.handle(req, res));
   }
 
   @All()
   async handle(@Req() req: IncomingMessage, @Res() res: ServerResponse): Promise<void> {
+    try {
+      await this.admit(req, res);
+    } catch (error) {
+      this.#log.error('unexpected_error', {}, error);
+      if (res.headersSent) res.destroy();
+      else refuse(req, res, refusals.BROKEN);
+    }
+  }
+
+  private async admit(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { origin } = req.headers;
     if (req.method === 'OPTIONS' && this.lists.listsOrigins) return this.preflight(req, res);
     const refusal = this.refusalOf(req);
@@ -72,14 +89,8 @@ export class McpController implements OnApplicationBootstrap {
     if (exchange === undefined) return refuse(req, res, this.noRoom());
     const message = parsed(text);
     if (message === undefined) return refuse(req, res, refusals.BROKEN_JSON);
-    try {
-      const caller = callerOf(req.headers, message, this.#credentialHeader);
-      await this.protocol.handle(req, res, message, { exchange, caller, traceId: traceIdOf(req.headers, message) });
-    } catch (error) {
-      this.#log.error('unexpected_error', {}, error);
-      if (res.headersSent) res.destroy();
-      else refuse(req, res, refusals.BROKEN);
-    }
+    const caller = callerOf(req.headers, message, this.#credentialHeader);
+    await this.protocol.handle(req, res, message, { exchange, caller, traceId: traceIdOf(req.headers, message) });
   }
 }
 

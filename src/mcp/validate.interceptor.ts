@@ -1,7 +1,9 @@
-import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { Injectable, type CallHandler, type ExecutionContext } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import type { McpCall } from './call.js';
+import type { CallStep } from './call-step.js';
 import { CallError } from './errors.js';
+import type { Result } from './results.js';
 
 export const INVALID_ARGUMENTS = 'Los argumentos no son válidos: revisa el nombre y el tipo de cada uno.';
 
@@ -15,10 +17,18 @@ export function invalidArguments(): CallError {
  * call is audited, and refused before it consumes anything.
  */
 @Injectable()
-export class ValidateInterceptor implements NestInterceptor {
+export class ValidateInterceptor implements CallStep {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const call = context.getArgByIndex<McpCall>(0);
-    call.input = call.entry.validate(call.input);
+    validate(context.getArgByIndex<McpCall>(0));
     return next.handle();
   }
+
+  async around(call: McpCall, next: () => Promise<Result>): Promise<Result> {
+    validate(call);
+    return next();
+  }
+}
+
+function validate(call: McpCall): void {
+  call.input = call.entry.validate(call.input);
 }

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { freePort, ServerProcess } from '../support/server-process.js';
+import { freePort } from '../../scripts/free-port.mjs';
+import { ServerProcess } from '../support/server-process.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const BIN = join(ROOT, 'scripts/mcp-corp.mjs');

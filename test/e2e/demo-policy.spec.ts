@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { legacy } from '../support/mcp-http.js';
-import { freePort, ServerProcess } from '../support/server-process.js';
+import { freePort } from '../../scripts/free-port.mjs';
+import { ServerProcess } from '../support/server-process.js';
 
 const DEMO = new URL('../../scripts/demo.mjs', import.meta.url).pathname;
 

@@ -36,16 +36,20 @@ export class Answer {
 
   /** Sends the response and ends the answer; later ones are dropped. `status` counts only while nothing was streamed. */
   finish(message: JSONRPCResultResponse | JSONRPCErrorResponse, status: number): void {
+    if (!this.#finished) this.finishWith(textOf(message, this.serialised), status);
+  }
+
+  /** `finish` with a message that is JSON text already. */
+  finishWith(text: string, status = 200): void {
     if (this.#finished) return;
     this.#finished = true;
-    clearInterval(this.#keepAlive);
+    if (this.#keepAlive !== undefined) clearInterval(this.#keepAlive);
     if (this.res.destroyed) return;
-    const text = textOf(message, this.serialised);
     if (this.#streaming) {
       this.res.end(event(text));
       return;
     }
-    this.res.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+    this.res.writeHead(status, ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(text))]);
     this.res.end(text);
   }
 

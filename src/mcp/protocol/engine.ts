@@ -13,12 +13,15 @@ import type { ChangeBus } from '../changes.js';
 import { BUSY, STOPPING, refuse } from '../edge/refusal.js';
 import type { Inbound } from '../inbound.js';
 import { isRecord } from '../json-schema.js';
+import type { Result } from '../results.js';
 import { Answer, acceptsEventStream } from './answer.js';
 import { Delegate } from './delegate.js';
+import { DirectAnswers, streamOf } from './direct-call.js';
 import { LegacyExchange } from './legacy-exchange.js';
 import { ModernExchange } from './modern-exchange.js';
-import type { Kept } from './handlers.js';
+import { call, type Kept } from './handlers.js';
 import { MODERN_REVISION, ServerFactory } from './server-factory.js';
+import { requestOf, usualCall, withoutArguments, type UsualCall } from './usual-call.js';
 
 /** Methods of the 2026 era that are served here, and the parameter that the `Mcp-Name` header must repeat. */
 const NAME_HEADER_SOURCE = new Map<string, string | undefined>([
@@ -33,6 +36,9 @@ const NAME_HEADER_SOURCE = new Map<string, string | undefined>([
 
 const LISTEN = 'subscriptions/listen';
 
+/** What the SDK's classification says of a usual call of the 2026 era. */
+const MODERN = { era: 'modern', revision: MODERN_REVISION } as const;
+
 type Modern = Extract<ReturnType<typeof classifyInboundRequest>, { kind: 'modern' }>;
 
 /**
@@ -44,6 +50,7 @@ type Modern = Extract<ReturnType<typeof classifyInboundRequest>, { kind: 'modern
  */
 export class ProtocolEngine implements OnApplicationBootstrap {
   #servers: ServerFactory;
+  #direct: DirectAnswers;
   #delegate: Delegate;
   #calls: McpHttpHandler;
   #streams: McpHttpHandler;
@@ -61,6 +68,7 @@ export class ProtocolEngine implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     const bus = this.bus();
     this.#servers = new ServerFactory(this.serviceName, this.catalogue, this.log, bus !== undefined);
+    this.#direct = new DirectAnswers(this.#servers.info);
     this.#delegate = new Delegate(this.#servers, this.log);
     this.#calls = this.#delegate.handler(bus);
     this.#streams = this.#delegate.handler(bus);
@@ -68,6 +76,8 @@ export class ProtocolEngine implements OnApplicationBootstrap {
 
   /** Answers one POST whose body has been read and parsed. Rejects only on a fault of this server. */
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, inbound: Inbound): Promise<void> {
+    const usual = usualCall(req.headers, body);
+    if (usual !== undefined) return this.handleUsual(req, res, body, usual, inbound);
     const outcome = classifyInboundRequest({
       httpMethod: 'POST',
       protocolVersionHeader: header(req, 'mcp-protocol-version'),
@@ -102,6 +112,38 @@ export class ProtocolEngine implements OnApplicationBootstrap {
     await this.#calls.close();
   }
 
+  /**
+   * Nine calls of ten: run without a protocol server of their own, which cost more than the call. Only its end may need one:
+   * an error, a question, content that is not plain text. The SDK judges and writes those, as of any other call.
+   */
+  private async handleUsual(
+    req: IncomingMessage,
+    res: ServerResponse,
+    body: unknown,
+    usual: UsualCall,
+    inbound: Inbound,
+  ): Promise<void> {
+    const { era, name, capabilities } = usual;
+    const answer = this.answer(req, res);
+    const request = { catalogue: this.catalogue, inbound, log: this.log };
+    const round = era === 'modern' ? { capabilities, responses: {}, state: undefined } : undefined;
+    let end: () => Promise<Result>;
+    try {
+      const result = await call(request, 'tool', name, usual.arguments, streamOf(era, answer), round);
+      const text = this.#direct.text(usual, result);
+      if (text !== undefined) return answer.finishWith(text);
+      end = async () => result;
+    } catch (error) {
+      end = async () => {
+        throw error;
+      };
+    }
+    const exchange =
+      era === 'modern' ? new ModernExchange(MODERN, usual.id, answer) : new LegacyExchange(usual.id, answer);
+    await this.#servers.replay(era, end).connect(exchange);
+    exchange.dispatch(requestOf(body));
+  }
+
   private async handleModern(
     req: IncomingMessage,
     res: ServerResponse,
@@ -110,7 +152,7 @@ export class ProtocolEngine implements OnApplicationBootstrap {
   ): Promise<void> {
     const { message: sent, messageKind, classification } = route;
     if (messageKind === 'request' && sent.method === LISTEN) return this.listen(req, res, sent, inbound);
-    const { message, kept } = withoutArguments(sent);
+    const { message, kept } = keptFrom(sent);
     if (messageKind !== 'request' || !isUsual(req, route)) {
       return this.#delegate.fetch(this.#calls, req, res, message, inbound, kept);
     }
@@ -126,7 +168,7 @@ export class ProtocolEngine implements OnApplicationBootstrap {
     sent: JSONRPCRequest,
     inbound: Inbound,
   ): Promise<void> {
-    const { message, kept } = withoutArguments(sent);
+    const { message, kept } = keptFrom(sent);
     const exchange = new LegacyExchange(message.id, this.answer(req, res));
     await this.#servers.create('legacy', inbound, message.method, kept).connect(exchange);
     exchange.dispatch(message);
@@ -160,11 +202,12 @@ function isUsual(req: IncomingMessage, { message, classification }: Modern): boo
   return source === undefined || header(req, 'mcp-name') === (message.params as Record<string, unknown>)[source];
 }
 
-function withoutArguments<M extends { method: string; params?: unknown }>(message: M): { message: M; kept: Kept } {
+function keptFrom<M extends { method: string; params?: unknown }>(message: M): { message: M; kept: Kept } {
   const { params } = message;
-  if (!isRecord(params) || !('arguments' in params)) return { message, kept: { arguments: undefined } };
-  const { arguments: sent, ...rest } = params;
-  return { message: { ...message, params: rest }, kept: { arguments: sent } };
+  return {
+    message: withoutArguments(message),
+    kept: { arguments: isRecord(params) ? params['arguments'] : undefined },
+  };
 }
 
 function header(req: IncomingMessage, name: string): string | undefined {

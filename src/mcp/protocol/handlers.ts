@@ -120,7 +120,8 @@ function subscription(
     });
 }
 
-async function call(
+/** Runs one call. Throws the ProtocolError that its caller is answered. */
+export async function call(
   { catalogue, inbound, log }: Request,
   kind: CallKind,
   name: string,

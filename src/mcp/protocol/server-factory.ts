@@ -4,7 +4,9 @@ import type { ServerCapabilities, ServerOptions } from '@modelcontextprotocol/se
 import type { EventLog } from '../../logging/event-log.js';
 import type { Catalogue } from '../catalogue.js';
 import type { Inbound } from '../inbound.js';
+import type { Result } from '../results.js';
 import { handlersOf, type Era, type Features, type Kept } from './handlers.js';
+import { named } from './params.js';
 
 /** The revision whose requests carry their envelope in `_meta`. */
 export const MODERN_REVISION = '2026-07-28';
@@ -17,7 +19,7 @@ const DISCOVER_TTL_MS = 60_000;
  * every schema again for each request. Never a shared one: answers would find the wrong caller (GHSA-345p-7cg4-v4c7).
  */
 export class ServerFactory {
-  readonly #info: { readonly name: string; readonly version: string };
+  readonly info: { readonly name: string; readonly version: string };
   readonly #options: Readonly<Record<Era, ServerOptions>>;
   readonly #features: Features;
 
@@ -27,7 +29,7 @@ export class ServerFactory {
     private readonly log: EventLog,
     changes: boolean,
   ) {
-    this.#info = { name: serviceName, version: packageVersion() };
+    this.info = { name: serviceName, version: packageVersion() };
     const capabilities = capabilitiesOf(changes, catalogue.suggests);
     this.#features = { changes, completions: catalogue.suggests };
     this.#options = {
@@ -42,12 +44,24 @@ export class ServerFactory {
 
   /** `method`: the one request that the server is made for; all of them when it is not known. */
   create(era: Era, inbound: Inbound, method?: string, kept?: Kept): Server {
-    const server = new Server(this.#info, this.#options[era]);
-    // The text may repeat what the caller sent; its class does not.
-    server.onerror = (error) => this.log.debug('protocol_error', { error: error.name });
+    const server = this.#bare(era);
     const handlers = handlersOf(era, { catalogue: this.catalogue, inbound, log: this.log, kept }, this.#features);
     if (method === undefined) for (const register of Object.values(handlers)) register?.(server);
     else handlers[method]?.(server);
+    return server;
+  }
+
+  /** A server for one `tools/call` that has run already, and ended in `end`: it answers, and calls nothing. */
+  replay(era: Era, end: () => Promise<Result>): Server {
+    const server = this.#bare(era);
+    server.setRequestHandler('tools/call', { params: named }, end);
+    return server;
+  }
+
+  #bare(era: Era): Server {
+    const server = new Server(this.info, this.#options[era]);
+    // The text may repeat what the caller sent; its class does not.
+    server.onerror = (error) => this.log.debug('protocol_error', { error: error.name });
     return server;
   }
 }

@@ -1,0 +1,106 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type JSONRPCRequest,
+} from '@modelcontextprotocol/server';
+import { isRecord } from '../json-schema.js';
+import type { Era } from './handlers.js';
+import { MODERN_REVISION } from './server-factory.js';
+
+const METHOD = 'tools/call';
+
+/** Versions of the 2025 era as they stand in the header. */
+const LEGACY_VERSIONS: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS);
+
+/** A `tools/call` in which nothing is left for the SDK's checks to find. */
+export interface UsualCall {
+  readonly era: Era;
+  readonly id: string | number;
+  readonly name: string;
+  /** As they came: their check is the entry's. */
+  readonly arguments: unknown;
+  /** What the client of the 2026 era can be asked. */
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+const NONE: UsualCall['capabilities'] = Object.freeze({});
+
+/**
+ * Knows a `tools/call` of either era that holds exactly what clients usually send; undefined for everything else, wrong or
+ * merely rare (progress tokens, log levels, answers to questions, trace contexts). It never decides what is right: a test
+ * holds it against the SDK's own classification, which must agree about every message that this one knows.
+ */
+export function usualCall(headers: IncomingHttpHeaders, body: unknown): UsualCall | undefined {
+  if (!isRecord(body) || body['method'] !== METHOD || !hasOnly(body, isOfRequest)) return undefined;
+  const { jsonrpc, id, params } = body;
+  if (jsonrpc !== '2.0' || !isId(id) || !isRecord(params) || !hasOnly(params, isOfParams)) return undefined;
+  const { name, arguments: sent, _meta: meta } = params;
+  if (typeof name !== 'string') return undefined;
+  const version = headers['mcp-protocol-version'];
+  if (meta === undefined) {
+    const known = version === undefined || (typeof version === 'string' && LEGACY_VERSIONS.has(version));
+    return known ? { era: 'legacy', id, name, arguments: sent, capabilities: NONE } : undefined;
+  }
+  if (version !== MODERN_REVISION || headers['mcp-method'] !== METHOD || headers['mcp-name'] !== name) return undefined;
+  if (!isRecord(meta) || !hasOnly(meta, isOfEnvelope) || meta[PROTOCOL_VERSION_META_KEY] !== version) return undefined;
+  const capabilities = meta[CLIENT_CAPABILITIES_META_KEY];
+  if (!isPlainCapabilities(capabilities) || !isPlainInfo(meta[CLIENT_INFO_META_KEY])) return undefined;
+  return { era: 'modern', id, name, arguments: sent, capabilities };
+}
+
+/** The message as a protocol server takes it: without the arguments, which are none of its business. */
+export function withoutArguments<M extends { method: string; params?: unknown }>(message: M): M {
+  const { params } = message;
+  if (!isRecord(params) || !('arguments' in params)) return message;
+  const { arguments: _, ...rest } = params;
+  return { ...message, params: rest };
+}
+
+/** `body` of a usual call, for what is answered through the SDK after all. */
+export function requestOf(body: unknown): JSONRPCRequest {
+  return withoutArguments(body as JSONRPCRequest);
+}
+
+const isOfRequest = (key: string) => key === 'jsonrpc' || key === 'id' || key === 'method' || key === 'params';
+const isOfParams = (key: string) => key === 'name' || key === 'arguments' || key === '_meta';
+const isOfEnvelope = (key: string) =>
+  key === PROTOCOL_VERSION_META_KEY || key === CLIENT_CAPABILITIES_META_KEY || key === CLIENT_INFO_META_KEY;
+const isOfInfo = (key: string) => key === 'name' || key === 'version' || key === 'title';
+
+/** The body comes from JSON.parse: its keys are all its own, and a key may well be `__proto__`. */
+function hasOnly(record: Readonly<Record<string, unknown>>, known: (key: string) => boolean): boolean {
+  for (const key in record) if (!known(key)) return false;
+  return true;
+}
+
+function isId(id: unknown): id is string | number {
+  return typeof id === 'string' || Number.isSafeInteger(id);
+}
+
+/** `clientInfo` may be left out. */
+function isPlainInfo(info: unknown): boolean {
+  if (info === undefined) return true;
+  if (!isRecord(info) || !hasOnly(info, isOfInfo)) return false;
+  const { name, version, title } = info;
+  return typeof name === 'string' && typeof version === 'string' && (title === undefined || typeof title === 'string');
+}
+
+const PLAIN_CAPABILITIES = new Set(['roots', 'sampling', 'elicitation', 'experimental', 'extensions']);
+
+/** Capabilities that say nothing beyond their names, and those of `elicitation` and `sampling` the same way. */
+function isPlainCapabilities(capabilities: unknown): capabilities is Readonly<Record<string, unknown>> {
+  if (!isRecord(capabilities)) return false;
+  for (const key in capabilities) {
+    const of = capabilities[key];
+    if (!PLAIN_CAPABILITIES.has(key) || !isRecord(of)) return false;
+    for (const detail in of) if (!isEmpty(of[detail])) return false;
+  }
+  return true;
+}
+
+function isEmpty(value: unknown): boolean {
+  return isRecord(value) && Object.keys(value).length === 0;
+}
