@@ -220,8 +220,8 @@ async function startBalances() {
 }
 
 function productFlags() {
-  /** @type {{ scripts: { start: string } }} */
-  const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const { scripts } = /** @type {{ scripts: { start: string } }} */ (JSON.parse(text));
   return scripts.start.match(/--[a-z-]+=\S+/g) ?? [];
 }
 

@@ -5,7 +5,6 @@ import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
 import { AuditSettings } from './audit/audit.settings.js';
 import { Pseudonyms } from './audit/pseudonym.js';
 import { ClientesModule } from './clientes/clientes.module.js';
-import { IdentifiersSettings } from './clientes/identifiers.settings.js';
 import type { SectionClass } from './config/section.js';
 import { ServiceSettings } from './config/service.settings.js';
 import type { Settings } from './config/settings.js';
@@ -15,13 +14,11 @@ import type { SourceDefinition } from './connectors/source.js';
 import { GovernanceModule } from './governance/governance.module.js';
 import { GovernanceSettings } from './governance/governance.settings.js';
 import { localCatalogue } from './governance/local-catalogue.js';
-import type { CatalogueItem } from './governance/core/index.js';
+import type { Canonical, CatalogueItem } from './governance/core/index.js';
 import type { ServedPolicy } from './governance/served-policy.js';
 import { ConsumeInterceptor, DecideInterceptor } from './governance/steps.js';
 import { DiagnosticsSettings } from './health/diagnostics.settings.js';
 import { HealthModule } from './health/health.module.js';
-import { IdentifierError } from './identifiers/identifier-error.js';
-import { parseIdentifier } from './identifiers/parse-identifier.js';
 import type { JsonLogger } from './logging/json-logger.js';
 import { LoggingModule } from './logging/logging.module.js';
 import { CALL_LIMIT, CREDENTIAL_HEADER } from './mcp/bindings.js';
@@ -40,6 +37,11 @@ export const SOURCES: readonly SourceDefinition[] = [POSTGRES, SALDO_API];
 export interface BusinessModule {
   readonly classes: readonly Type[];
   readonly sections: readonly SectionClass[];
+  /**
+   * How this business reads the identifier of a person: a policy that binds subjects compares canonical forms. Absent
+   * where calls are about nobody. Without settings by their defaults.
+   */
+  canonical?(settings?: Settings): (text: string) => string | undefined;
   /** `classes`: those whose sources are enabled. `sources`: the modules of those sources. */
   register(classes: readonly Type[], sources: Type[]): DynamicModule;
 }
@@ -96,27 +98,32 @@ export function composition(settings: Settings, parts: Parts = PARTS): Compositi
 export const governable = ({ business }: Parts = PARTS): readonly CatalogueItem[] =>
   localCatalogue(business.flatMap(({ classes }) => classes));
 
-/** The canonical short form of an identifier as this server reads identifiers; undefined when the text is none. */
-export const canonicalBy =
-  ({ incluirPrefijoC: prefixC, validarDigitoVerificador: verifyCheckDigit } = new IdentifiersSettings()) =>
-  (text: string): string | undefined => {
-    try {
-      return parseIdentifier(text, { prefixC, verifyCheckDigit }).short;
-    } catch (error) {
-      if (error instanceof IdentifierError) return undefined;
-      throw error;
+/**
+ * The canonical short form of an identifier as the first business that knows it reads it; undefined when the text is none.
+ * Without settings by their defaults, as in a dry run.
+ */
+export function canonicalBy({ business }: Parts = PARTS, settings?: Settings): Canonical {
+  const readers = business.flatMap((of) => of.canonical?.(settings) ?? []);
+  return (text) => {
+    for (const read of readers) {
+      const canonical = read(text);
+      if (canonical !== undefined) return canonical;
     }
+    return undefined;
   };
+}
 
-function governance(settings: Settings, served: ServedPolicy, sources: readonly SourceDefinition[]): DynamicModule {
-  const rules = settings.has(IdentifiersSettings) ? settings.get(IdentifiersSettings) : undefined;
+function governance(settings: Settings, served: ServedPolicy, parts: Parts): DynamicModule {
   const pseudonyms = new Pseudonyms(settings.get(AuditSettings).hmacSecret ?? '');
   const pseudonym = (canonical: string): string => String(pseudonyms.fields(canonical).identifier);
   const deadlines = new Map(
-    sources.map(({ name, section }) => [name, settings.get(section).executorSettings().callDeadlineMs]),
+    enabledSources(settings, parts).map(({ name, section }) => [
+      name,
+      settings.get(section).executorSettings().callDeadlineMs,
+    ]),
   );
   const callDeadlineMs = (source: string): number | undefined => deadlines.get(source);
-  return GovernanceModule.register({ served, canonical: canonicalBy(rules), pseudonym, callDeadlineMs });
+  return GovernanceModule.register({ served, canonical: canonicalBy(parts, settings), pseudonym, callDeadlineMs });
 }
 
 /** The walk of one call, as a list. */
@@ -138,7 +145,7 @@ export class AppModule {
         LoggingModule.register(logger),
         McpModule,
         AuditModule.register(outputs),
-        ...(served === undefined ? [] : [governance(settings, served, enabled)]),
+        ...(served === undefined ? [] : [governance(settings, served, parts)]),
         ...parts.business.map((business) =>
           business.register(
             business.classes.filter((type) => constructed.has(type)),

@@ -18,7 +18,7 @@ export class IdentifierReader {
   private readonly rules: IdentifierRules;
 
   constructor(settings: IdentifiersSettings) {
-    this.rules = { prefixC: settings.incluirPrefijoC, verifyCheckDigit: settings.validarDigitoVerificador };
+    this.rules = rulesOf(settings);
   }
 
   /**
@@ -35,6 +35,22 @@ export class IdentifierReader {
       throw error;
     }
   }
+}
+
+/** Reads an identifier that is no argument of a call, such as an attribute of a caller; undefined when it is none. */
+export const canonicalOf =
+  (settings: IdentifiersSettings) =>
+  (text: string): string | undefined => {
+    try {
+      return parseIdentifier(text, rulesOf(settings)).short;
+    } catch (error) {
+      if (error instanceof IdentifierError) return undefined;
+      throw error;
+    }
+  };
+
+function rulesOf({ incluirPrefijoC, validarDigitoVerificador }: IdentifiersSettings): IdentifierRules {
+  return { prefixC: incluirPrefijoC, verifyCheckDigit: validarDigitoVerificador };
 }
 
 /** The subject of a call whose arguments have been validated; parsed once per call, before any source is touched. */

@@ -75,5 +75,5 @@ describe('mcp-corp audit reconcile', () => {
 });
 
 it('mcp-corp version prints the version of the package', () => {
-  expect(mcpCorp(['version']).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(mcpCorp(['version']).stdout).toMatch(/^mcp-corp \d+\.\d+\.\d+\n$/);
 });
