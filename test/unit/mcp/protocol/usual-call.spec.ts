@@ -194,7 +194,9 @@ describe('the answer to a usual call', () => {
       status,
       type: headers['content-type'],
       // A stream is compared line by line, and each line of JSON whatever the order of its members.
-      messages: [...text.matchAll(/(?:^|\ndata: )(\{[^\n]*\})(?:\n|$)/g)].map(([, json = '']) => JSON.parse(json) as unknown),
+      messages: [...text.matchAll(/(?:^|\ndata: )(\{[^\n]*\})(?:\n|$)/g)].map(
+        ([, json = '']) => JSON.parse(json) as unknown,
+      ),
     });
     expect(said(direct).messages).not.toEqual([]);
     expect(said(direct)).toEqual(said(bySdk));
