@@ -4,9 +4,15 @@
  *
  * Measures the product against its peers and prints one table; exits with 1 when a required figure is missed. The figures
  * that count are CPU microseconds of the server process and their quotients in paired rounds; calls per second depend on
- * what else the machine does. `--short` is for CI; `--only` is for profiling and judges nothing.
+ * what else the machine does. Every phase leaves its figures in bench/results.json, so that a later one that fails does
+ * not take them along. `--only` is for profiling and judges nothing.
+ *
+ * `--short` is for CI and checks `SLACK` less: its warm-up is too short for V8 to have compiled all of any server, which
+ * costs the fastest most, and its few rounds leave more noise in the medians. It does not judge the one limit that is a
+ * property of the machine, the seconds of a start.
  */
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -27,9 +33,9 @@ const { values: options } = parseArgs({
 const PLAN = options.short
   ? {
       rounds: 4,
-      burst: { most: 350, milliseconds: 1000 },
-      warmUp: { most: 1200, milliseconds: 2500 },
-      pairs: 3,
+      burst: { most: 700, milliseconds: 800 },
+      warmUp: { most: 3000, milliseconds: 2500 },
+      pairs: 2,
       batches: 5,
     }
   : {
@@ -39,6 +45,9 @@ const PLAN = options.short
       pairs: 7,
       batches: 15,
     };
+
+/** Contestants without a limit of their own, which the short run leaves out. */
+const UNJUDGED = new Set(['sdk-v1', 'fastmcp', 'mcp-corp-postgres']);
 
 const tell = (line) => void process.stderr.write(`${line}\n`);
 
@@ -52,9 +61,12 @@ const [postgres, saldo] = await Promise.all([
   startPostgres({ seed: new URL('../deploy/dev/postgres-seed.sql', import.meta.url) }),
   startSaldoStub(),
 ]);
-let figures;
+const RESULTS = new URL('results.json', import.meta.url);
+const figures = {};
+/** @type {string[]} */
+const failed = [];
 try {
-  figures = await measure({
+  await measure({
     MCP_CORP_HOST: '127.0.0.1',
     MCP_CORP_AUDIT_HMAC_SECRET: 'clave-secreta-de-prueba-a',
     MCP_CORP_POSTGRES__ENABLED: 'true',
@@ -68,29 +80,49 @@ try {
 
 async function measure(productEnv) {
   const only = options.only?.split(',');
-  const contestants = CONTESTANTS.filter(({ server }) => only === undefined || only.includes(server));
-  const calls = await measureCalls({ ...PLAN, tell, productEnv, contestants });
-  if (only !== undefined) return { calls };
-  const [executor, identifiers] = [micro('executor'), micro('identifiers')];
-  tell('micro benchmarks done');
-  return { calls, executor, identifiers, starts: await measureStarts(PLAN.pairs, productEnv) };
+  const contestants = CONTESTANTS.filter(({ server }) =>
+    only === undefined ? !(options.short && UNJUDGED.has(server)) : only.includes(server),
+  );
+  await phase('calls', () => measureCalls({ ...PLAN, tell, productEnv, contestants }));
+  if (only !== undefined) return;
+  await phase('executor', () => micro('executor'));
+  await phase('identifiers', () => micro('identifiers'));
+  await phase('starts', () => measureStarts(PLAN.pairs, productEnv));
+}
+
+/** Measures one thing and saves it at once; what fails is told, judged as missed, and keeps nobody else from measuring. */
+async function phase(name, measured) {
+  try {
+    figures[name] = await measured();
+    tell(`${name}: done`);
+  } catch (error) {
+    failed.push(name);
+    tell(`${name}: failed: ${error instanceof Error ? error.stack : error}`);
+  }
+  const saved = { at: new Date().toISOString(), node: process.version, plan: PLAN, failed, figures };
+  writeFileSync(RESULTS, `${JSON.stringify(saved, null, 2)}\n`);
 }
 
 const cpuOf = (id) => {
-  const found = figures.calls.find(({ contestant }) => contestant.id === id);
+  const found = figures.calls?.find(({ contestant }) => contestant.id === id);
   if (found === undefined) throw new Error(`${id} was not measured`);
   return found.cpu;
 };
 
-/** What issue 3 §4 requires: `least` or `most` of a figure. */
+/** What issue 3 §4 requires: `least` or `most` of a figure. One that could not be measured is missed. */
 function requirements() {
-  const times = (what, peer, ours, least) => ({ what, value: pairedRatio(cpuOf(peer), cpuOf(ours)), least, unit: '×' });
+  const times = (what, peer, ours, least) => ({
+    what,
+    of: () => pairedRatio(cpuOf(peer), cpuOf(ours)),
+    least,
+    unit: '×',
+  });
   const eras = [
     [MODERN, '2026-07-28'],
     [LEGACY, '2025-11-25'],
   ];
-  const { starts, executor, identifiers } = figures;
-  return [
+  const start = { what: 'start to /ready', of: () => median(figures.starts.product) / 1000, most: 1.5, unit: ' s' };
+  const required = [
     ...eras.flatMap(([era, name]) => [
       times(`tools/call against @rekog/mcp-nest, ${name}`, `call:mcp-nest:${era}`, `call:mcp-corp:${era}`, 2),
       times(`tools/call against the SDK as documented, ${name}`, `call:sdk-v2:${era}`, `call:mcp-corp:${era}`, 2.5),
@@ -101,23 +133,35 @@ function requirements() {
         10,
       ),
     ]),
-    { what: 'executor, CPU of one uncontended call', value: executor, most: 6, unit: ' µs' },
-    { what: 'identifiers parsed per second', value: identifiers / 1e6, least: 1, unit: ' million' },
+    { what: 'executor, CPU of one uncontended call', of: () => figures.executor, most: 6, unit: ' µs' },
+    { what: 'identifiers parsed per second', of: () => figures.identifiers / 1e6, least: 1, unit: ' million' },
     {
       what: 'start to /ready against a bare NestJS application',
-      value: pairedRatio(starts.product, starts.bare),
+      of: () => pairedRatio(figures.starts.product, figures.starts.bare),
       most: 3,
       unit: '×',
     },
-    { what: 'start to /ready', value: median(starts.product) / 1000, most: 1.5, unit: ' s' },
+    ...(options.short ? [] : [start]),
   ];
+  return required.map(({ of, ...requirement }) => ({ ...requirement, value: valueOf(of) }));
 }
 
-const holds = ({ value, least, most }) => (least === undefined ? value <= most : value >= least);
+function valueOf(of) {
+  try {
+    return of();
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Share of a limit by which the short run may miss it. */
+const SLACK = options.short ? 0.2 : 0;
+const holds = ({ value, least, most }) =>
+  least === undefined ? value <= most * (1 + SLACK) : value >= least * (1 - SLACK);
 const two = (value) => value.toFixed(2);
 
 function callRows(method) {
-  const rows = figures.calls.filter(({ contestant }) => contestant.question.method === method);
+  const rows = (figures.calls ?? []).filter(({ contestant }) => contestant.question.method === method);
   return rows.map(({ contestant, cpu, rate }) => {
     const { name, question } = contestant;
     const ours = figures.calls.find(
@@ -152,7 +196,7 @@ if (options.json) {
     '',
     table([HEAD, ...callRows('tools/list')]),
     '',
-    'Required:',
+    SLACK === 0 ? 'Required:' : `Required (checked with ${100 * SLACK} % of slack):`,
     '',
     table([
       ['', 'required', 'measured', ''],
@@ -169,4 +213,4 @@ if (options.json) {
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
-process.exit(missed.length === 0 ? 0 : 1);
+process.exit(missed.length === 0 && failed.length === 0 ? 0 : 1);

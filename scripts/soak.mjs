@@ -221,8 +221,8 @@ async function startBalances() {
 
 function productFlags() {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  const { scripts } = /** @type {{ scripts: { start: string } }} */ (JSON.parse(text));
-  return scripts.start.match(/--[a-z-]+=\S+/g) ?? [];
+  const start = /"start": "([^"]*)"/.exec(text)?.[1] ?? '';
+  return start.match(/--[a-z-]+=\S+/g) ?? [];
 }
 
 /** @param {import('node:net').Server} server */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -24,7 +24,8 @@ export class ProjectCopy implements Disposable {
   readonly main = join(this.folder, 'dist/main.js');
 
   constructor() {
-    for (const entry of ENTRIES) cpSync(join(ROOT, entry), join(this.folder, entry), { recursive: true });
+    const filter = (path: string) => basename(path) !== 'node_modules';
+    for (const entry of ENTRIES) cpSync(join(ROOT, entry), join(this.folder, entry), { recursive: true, filter });
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
   }
 

@@ -26,8 +26,9 @@ class LogMessages implements CallStream {
 }
 
 /**
- * Writes the JSON-RPC answers of usual calls, byte for byte as the SDK's own server would. Only results that need none of
- * its care: text, and beside it data or the mark of an error. Everything else a call can end in goes through it.
+ * Writes the JSON-RPC answers of usual calls: the very JSON that the SDK's own server would give (a test compares them).
+ * Only results that need none of its care: text, and beside it data or the mark of an error. Everything else that a call
+ * can end in goes through it.
  */
 export class DirectAnswers {
   readonly #serverInfo: string;

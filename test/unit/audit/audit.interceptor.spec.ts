@@ -15,6 +15,7 @@ import { EMPTY, type Observable } from 'rxjs';
 import { AuditInterceptor } from '../../../src/audit/audit.interceptor.js';
 import type { McpCall } from '../../../src/mcp/call.js';
 import { CallError } from '../../../src/mcp/errors.js';
+import type { Result } from '../../../src/mcp/results.js';
 import { bench, callOf, type Bench } from './doubles.js';
 
 type Method = (call: McpCall) => Promise<unknown>;
@@ -42,7 +43,11 @@ class PassOn implements ExceptionFilter {
 }
 
 /** The method behind the audit in Nest's own pipeline. */
-async function pipeline(b: Bench, method: Method, ...steps: NestInterceptor[]): Promise<Method> {
+function pipeline(b: Bench, method: Method, ...steps: NestInterceptor[]): Promise<Method> {
+  return nest(method, new AuditInterceptor(b.trail), ...steps);
+}
+
+async function nest(method: Method, ...steps: NestInterceptor[]): Promise<Method> {
   @Injectable()
   class Entry {
     call(call: McpCall): Promise<unknown> {
@@ -50,7 +55,7 @@ async function pipeline(b: Bench, method: Method, ...steps: NestInterceptor[]): 
     }
   }
   UseFilters(new PassOn())(Entry);
-  UseInterceptors(new AuditInterceptor(b.trail), ...steps)(Entry);
+  UseInterceptors(...steps)(Entry);
   const module = await Test.createTestingModule({ providers: [Entry] }).compile();
   const entry = module.get(Entry);
   const creator = module.get(ExternalContextCreator, { strict: false });
@@ -60,9 +65,19 @@ async function pipeline(b: Bench, method: Method, ...steps: NestInterceptor[]): 
   return creator.create(entry, callback, 'call', undefined, undefined, undefined, undefined, options, 'mcp') as Method;
 }
 
+/** The audit walked in promises, and the later steps inside of what it calls. */
+async function walk(b: Bench, method: Method, ...steps: NestInterceptor[]): Promise<Method> {
+  const inner = steps.length === 0 ? method : await nest(method, ...steps);
+  const audit = new AuditInterceptor(b.trail);
+  return (call) => audit.around(call, async () => (await inner(call)) as Result);
+}
+
 const ends = (b: Bench) => b.sink.records.filter(({ result }) => result !== undefined);
 
-describe('AuditInterceptor in the pipeline of a call', () => {
+describe.each([
+  ["Nest's pipeline", pipeline],
+  ['promises', walk],
+])('AuditInterceptor in %s', (_how, pipeline) => {
   it('writes the start before the method and the end after it, and changes nothing', async () => {
     const b = bench();
     const order: unknown[] = [];

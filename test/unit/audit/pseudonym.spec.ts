@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
+import fc from 'fast-check';
 import { Pseudonyms } from '../../../src/audit/pseudonym.js';
 
 const A = 'clave-secreta-de-prueba-a';
@@ -14,6 +15,16 @@ describe('Pseudonyms', () => {
     ['', 'V16760320', 'e8e4c4332e5c'],
   ])('gives the reference vector of key %j and %s', (key, canonical, hex) => {
     expect(new Pseudonyms(key).fields(canonical).identifier).toBe(`hmac-sha256:${hex}`);
+  });
+
+  it('is HMAC-SHA256 for every key and every subject, also those longer than a block', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 200 });
+    fc.assert(
+      fc.property(text, text, (key, subject) => {
+        const hex = createHmac('sha256', key).update(subject).digest('hex').slice(0, 12);
+        expect(new Pseudonyms(key).fields(subject).identifier).toBe(`hmac-sha256:${hex}`);
+      }),
+    );
   });
 
   it('depends on the key and is no plain hash', () => {
