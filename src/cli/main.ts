@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../config/version.js';
 import { auditReconcile } from './audit-reconcile.js';
+import { capacity } from './capacity.js';
 
 /** Exit code of a command line that nobody can carry out. */
 const USAGE = 2;
@@ -12,6 +13,11 @@ program
   .description('Print the version.')
   .action(() => void process.stdout.write(`${VERSION}\n`));
 auditReconcile(program);
+const terminal = {
+  out: (text: string) => void process.stdout.write(text),
+  err: (text: string) => void process.stderr.write(text),
+};
+capacity(program, terminal, (code) => (process.exitCode = code));
 
 try {
   await program.parseAsync();
