@@ -7,7 +7,7 @@
 import { createReadStream, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { run } from './commands.mjs';
+import { fromJson, run } from './commands.mjs';
 
 export const BASE_IMAGE = 'node:24-bookworm-slim';
 
@@ -66,7 +66,7 @@ async function installNode(home, root) {
   const packages = path.join(home, 'npm');
   // The Node of the lock file, which is also the one that everything else is tested with.
   const lock = /** @type {{ packages: Record<string, { version: string }> }} */ (
-    JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'))
+    fromJson(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'))
   );
   const name = `node-linux-${process.arch}`;
   const version = lock.packages[`node_modules/${name}`]?.version ?? '24';

@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { fromJson } from './commands.mjs';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-const manifest = /** @type {{ version: string }} */ (JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')));
+const manifest = /** @type {{ version: string }} */ (fromJson(readFileSync(path.join(ROOT, 'package.json'), 'utf8')));
 export const VERSION = manifest.version;
 
 /**

@@ -5,6 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const MAX_TAIL = 4000;
 
+/** What a text says, of a type that its reader must claim. @param {string} text @returns {unknown} */
+export const fromJson = (text) => JSON.parse(text);
+
 /**
  * @typedef {object} RunOptions
  * @property {number} [timeoutMs] Default one minute; then SIGKILL.
@@ -29,6 +32,7 @@ export async function attempt(program, args, { timeoutMs = 60_000, env = {}, inp
     child.kill('SIGKILL');
   }, timeoutMs);
   try {
+    /** @type {number} */
     const code = await new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (exitCode) => resolve(exitCode ?? 137));

@@ -5,7 +5,18 @@
  * kernel with overlayfs and bridges.
  */
 import { spawn } from 'node:child_process';
-import { accessSync, closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -101,7 +112,11 @@ async function startEngine(stage) {
   });
 
   // Debian's client, whose version is the daemon's.
-  const own = engine('/usr/bin/docker', { DOCKER_HOST: socket, DOCKER_CONFIG: home }, true);
+  const bin = path.join(home, 'bin');
+  mkdirSync(bin);
+  symlinkSync('/usr/bin/docker', path.join(bin, 'docker'));
+  const PATH = `${bin}:${process.env['PATH']}`;
+  const own = engine('/usr/bin/docker', { DOCKER_HOST: socket, DOCKER_CONFIG: home, PATH }, true);
   const version = await until(
     `an engine of our own answers; its log ends: ${tail(path.join(home, 'log'))}`,
     async () => {

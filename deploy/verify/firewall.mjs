@@ -11,6 +11,7 @@ const OF_AN_ENGINE = /DOCKER|docker|br-[0-9a-f]{12}|172\.(?:1[6-9]|2\d|3[01])\.|
 
 /** @returns {Promise<Firewall>} */
 export async function firewallNow() {
+  /** @type {Map<string, string[]>} */
   const rules = new Map();
   for (const table of TABLES) rules.set(table, (await run('iptables', ['-t', table, '-S'])).split('\n'));
   return { rules, links: await links() };

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { openSession } from '../../scripts/load/mcp-session.mjs';
 import { BASE_IMAGE, ensureBaseImage } from './base-image.mjs';
 import { ROOT, VERSION, buildImage } from './build-image.mjs';
-import { attempt, until } from './commands.mjs';
+import { attempt, fromJson, until } from './commands.mjs';
 import { findEngine } from './engine.mjs';
 import { perform } from './stage.mjs';
 
@@ -49,7 +49,7 @@ async function build(engine, stage) {
  */
 async function configOf(engine, image) {
   return /** @type {ImageConfig} */ (
-    JSON.parse(await engine.docker(['image', 'inspect', '-f', '{{json .Config}}', image]))
+    fromJson(await engine.docker(['image', 'inspect', '-f', '{{json .Config}}', image]))
   );
 }
 
@@ -99,8 +99,10 @@ process.stdout.write(JSON.stringify({ unreadable, writable, files, top: fs.readd
 /** @param {Engine} engine @param {Stage} stage */
 async function inspectFiles(engine, stage) {
   const text = await engine.docker(['run', '--rm', '--user', USER, '--entrypoint', 'node', IMAGE, '-e', LOOK]);
-  /** @type {{ unreadable: string[], writable: string[], files: number, top: string[], packages: { name: string, dev: boolean, optional: boolean }[], bom: string[] }} */
-  const found = JSON.parse(text);
+  const found =
+    /** @type {{ unreadable: string[], writable: string[], files: number, top: string[], packages: { name: string, dev: boolean, optional: boolean }[], bom: string[] }} */ (
+      fromJson(text)
+    );
   stage.prove(
     'an arbitrary user of group 0 can read every file',
     found.unreadable.length === 0,
@@ -229,7 +231,7 @@ async function serveOnce(engine, stage) {
   await stopping;
   await session.close();
   const state = /** @type {{ ExitCode: number, OOMKilled: boolean }} */ (
-    JSON.parse(await engine.docker(['inspect', '-f', '{{json .State}}', names.server]))
+    fromJson(await engine.docker(['inspect', '-f', '{{json .State}}', names.server]))
   );
   stage.prove(
     'the process ends with 0 and was not short of memory',
@@ -239,7 +241,7 @@ async function serveOnce(engine, stage) {
 
   const written = await logs(engine, names.server);
   const lines = written.trim().split('\n');
-  const objects = /** @type {Record<string, unknown>[]} */ (lines.map((line) => JSON.parse(line)));
+  const objects = /** @type {Record<string, unknown>[]} */ (lines.map((line) => fromJson(line)));
   const ended = objects.find(({ message }) => message === 'tool_invocation_completed');
   const keyId = createHmac('sha256', key).update('mcp-corp/key-id').digest('hex').slice(0, 8);
   stage.prove(

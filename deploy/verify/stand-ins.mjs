@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BASE_IMAGE } from './base-image.mjs';
 import { ROOT } from './build-image.mjs';
+import { fromJson } from './commands.mjs';
 
 /**
  * Does what the official image does as far as we use it: POSTGRES_USER, _PASSWORD and _DB, the SQL of
@@ -51,9 +52,10 @@ export async function buildPostgres(engine, tag) {
   const home = mkdtempSync(path.join(tmpdir(), 'mcp-corp-postgres-'));
   try {
     const target = path.join(home, 'pg');
-    cpSync(native, target, { recursive: true });
+    // As they are: else relative links become absolute ones, to this machine.
+    cpSync(native, target, { recursive: true, verbatimSymlinks: true });
     const links = /** @type {{ source: string, target: string }[]} */ (
-      JSON.parse(readFileSync(path.join(native, 'pg-symlinks.json'), 'utf8'))
+      fromJson(readFileSync(path.join(native, 'pg-symlinks.json'), 'utf8'))
     );
     for (const link of links) {
       const place = path.join(target, path.relative('native', link.target));

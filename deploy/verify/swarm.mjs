@@ -4,17 +4,17 @@
  * asserted by the unit tests): three replicas, both steps, a new audit key, more and fewer replicas, a rolling update and a broken
  * image, all of it under calls that never stop and of which none may fail.
  */
-import { createHmac, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureBaseImage } from './base-image.mjs';
 import { ROOT, buildImage } from './build-image.mjs';
-import { until } from './commands.mjs';
+import { fromJson, until } from './commands.mjs';
 import { ContinuousLoad } from './continuous-load.mjs';
 import { findEngine } from './engine.mjs';
 import { buildHaproxy, buildPostgres, haproxyConfiguration } from './stand-ins.mjs';
+import { runBlock } from './runbook.mjs';
 import { perform } from './stage.mjs';
 
 const HOST = 'mcp-corp.example.test';
@@ -28,7 +28,14 @@ const REPLICAS = 3;
 const UPDATE_MS = 300_000;
 
 /** HAProxy learns of a new task within a second: the wait that Traefik needs between two replicas would only be long. */
-const HURRIED = { version: '3.8', services: { 'mcp-corp': { deploy: { update_config: { delay: '3s' } } } } };
+const UPDATE_DELAY = '3s';
+
+/** What the runbook's commands write beside the Dockerfile. */
+const WRITTEN = ['mcp-corp-image.tar.gz', 'sbom.cdx.json'];
+
+/** What must be set again for every deployment after step 3b, and after the audit key's rotation. */
+const BALANCE = { SALDO_API_ENABLED: 'true', SALDO_API_BASE_URL: 'http://saldo-api-stub:8080' };
+const KEPT = { ...BALANCE, AUDIT_SECRET: 'mcp_corp_audit_hmac_secret_2' };
 
 /** @typedef {import('./engine.mjs').Engine} Engine @typedef {import('./stage.mjs').Stage} Stage */
 
@@ -45,7 +52,23 @@ async function joinSwarm(engine, stage) {
 
 /** @param {Engine} engine @param {Stage} stage */
 async function buildImages(engine, stage) {
-  await buildImage(engine, IMAGES.first, 'first');
+  stage.afterwards(async () => WRITTEN.forEach((file) => rmSync(path.join(ROOT, file), { force: true })));
+  // The host's network: it is the one that can reach the registry.
+  const env = { IMAGE: IMAGES.first, BUILD_FLAGS: '--quiet --network host' };
+  await runBlock(engine, 'build', env);
+  await runBlock(engine, 'sbom', env);
+  const bom = /** @type {{ components: unknown[] }} */ (
+    fromJson(readFileSync(path.join(ROOT, 'sbom.cdx.json'), 'utf8'))
+  );
+  stage.prove(
+    'the runbook builds the image and reads its bill of materials',
+    bom.components.length > 100,
+    `${bom.components.length} components`,
+  );
+  const loaded = await runBlock(engine, 'save', env);
+  stage.prove('the image can be carried as an archive', loaded.includes(IMAGES.first), loaded);
+  const told = await runBlock(engine, 'capacity', env);
+  stage.prove('the image prints the arithmetic of capacity', told.includes('result        fits'));
   await buildImage(engine, IMAGES.second, 'second');
   // A misspelt setting: the server refuses to start, exit code 2.
   const broken = `FROM ${IMAGES.first}\nENV MCP_CORP_POSTGRES__ENABLE=true\n`;
@@ -56,8 +79,6 @@ async function buildImages(engine, stage) {
 }
 
 class Deployment {
-  #keys = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
-  #home = mkdtempSync(path.join(tmpdir(), 'mcp-corp-swarm-'));
   #port = 0;
   /** @type {ContinuousLoad | undefined} */
   #load;
@@ -66,9 +87,7 @@ class Deployment {
   constructor(engine, stage) {
     this.engine = engine;
     this.stage = stage;
-    stage.afterwards(async () => rmSync(this.#home, { recursive: true, force: true }));
     stage.afterwards(() => this.#takeDown());
-    writeFileSync(path.join(this.#home, 'hurried.yml'), JSON.stringify(HURRIED));
   }
 
   async #takeDown() {
@@ -85,13 +104,10 @@ class Deployment {
   /** Networks, secrets, database, balance API and balancer: what the runbook takes for granted. */
   async surroundings() {
     const { engine } = this;
-    for (const network of NETWORKS) await engine.docker(['network', 'create', '--driver', 'overlay', network]);
     const password = randomBytes(12).toString('hex');
-    await this.#secret('mcp_corp_audit_hmac_secret_1', this.#keys[0]);
-    await this.#secret(
-      'mcp_corp_postgres_dsn_1',
-      `postgresql://mcp_corp:${password}@postgres:5432/mcp_corp?sslmode=disable`,
-    );
+    await runBlock(engine, 'networks');
+    const dsn = `postgresql://mcp_corp:${password}@postgres:5432/mcp_corp?sslmode=disable`;
+    await runBlock(engine, 'secrets', { POSTGRES_DSN: dsn });
     const seed = path.join(ROOT, 'deploy/dev/postgres-seed.sql');
     await engine.docker(['config', 'create', 'seed', seed]);
     const environment = { POSTGRES_USER: 'mcp_corp', POSTGRES_PASSWORD: password, POSTGRES_DB: 'mcp_corp' };
@@ -101,14 +117,12 @@ class Deployment {
       ...Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
       ...['--health-cmd', 'pg_isready', '--health-interval', '1s', OTHERS.postgres],
     ]);
-    await this.#deploy(['saldo-api-stub-stack.yml'], {}, STUB_STACK);
+    await engine.docker([
+      ...['stack', 'deploy', '--resolve-image', 'never'],
+      ...['-c', path.join(ROOT, 'deploy/swarm/saldo-api-stub-stack.yml'), STUB_STACK],
+    ]);
     await this.#startBalancer();
     for (const name of ['postgres', `${STUB_STACK}_saldo-api-stub`, 'balancer']) await this.#allRun(name, 1);
-  }
-
-  /** @param {string} name @param {string | undefined} text */
-  #secret(name, text) {
-    return this.engine.docker(['secret', 'create', name, '-'], { input: text ?? '' });
   }
 
   async #startBalancer() {
@@ -122,12 +136,9 @@ class Deployment {
     ]);
   }
 
-  /** @param {readonly string[]} files @param {Record<string, string>} env @param {string} [stack] */
-  #deploy(files, env, stack = STACK) {
-    const places = files.map((file) => path.resolve(ROOT, 'deploy/swarm', file));
-    if (stack === STACK) places.push(path.join(this.#home, 'hurried.yml'));
-    const args = ['stack', 'deploy', '--resolve-image', 'never', ...places.flatMap((file) => ['-c', file]), stack];
-    return this.engine.docker(args, { env });
+  /** What an operator has set in his shell. @param {string} image @param {Record<string, string>} [more] */
+  #env(image, more = {}) {
+    return { IMAGE: image, PUBLIC_HOST: HOST, UPDATE_DELAY, ...more };
   }
 
   /** Step 3a of the runbook, after it was refused without its placeholders. */
@@ -139,12 +150,14 @@ class Deployment {
       const refused = await engine.tryDocker(args, { env });
       stage.prove(`without ${missing} nothing is deployed`, refused.code !== 0 && refused.stderr.includes(missing));
     }
-    await this.#deploy(['mcp-corp-stack.yml'], { IMAGE: IMAGES.first, PUBLIC_HOST: HOST });
+    await runBlock(engine, 'deploy-a', this.#env(IMAGES.first));
     await this.#allRun(SERVICE, REPLICAS);
     const url = `http://127.0.0.1:${this.#port}/mcp`;
     await until('the balancer reaches a replica', async () => (await this.#tools(url)) !== undefined);
     const tools = await this.#tools(url);
     stage.prove('step 3a: three replicas serve the database only', tools === 'consultar_cliente', tools);
+    const check = await runBlock(engine, 'check');
+    stage.prove("the runbook's check names every replica", check.split('tools_registration_summary').length > REPLICAS);
     await this.#hardened();
     const load = new ContinuousLoad({
       url,
@@ -162,10 +175,11 @@ class Deployment {
   /** How the engine holds one of the tasks. */
   async #hardened() {
     const [container = ''] = (await this.engine.docker(['ps', '-q', '--filter', `name=${SERVICE}`])).split('\n');
-    const { HostConfig, Config } =
-      /** @type {{ HostConfig: { ReadonlyRootfs: boolean, CapDrop: string[], Memory: number }, Config: { User: string, StopTimeout: number | null } }[]} */ (
-        JSON.parse(await this.engine.docker(['inspect', container]))
-      )[0] ?? { HostConfig: undefined, Config: undefined };
+    const [inspected] =
+      /** @type {{ HostConfig: { ReadonlyRootfs: boolean, CapDrop: string[], Memory: number }, Config: { User: string } }[]} */ (
+        fromJson(await this.engine.docker(['inspect', container]))
+      );
+    const { HostConfig, Config } = inspected ?? {};
     this.stage.prove(
       'tasks run as 1000:0 on a read-only root, without capabilities, in limited memory',
       HostConfig?.ReadonlyRootfs === true &&
@@ -177,44 +191,43 @@ class Deployment {
 
   /** Step 3b: the balance API too. */
   async secondStep() {
-    await this.#update('step 3b: the balance API is switched on', ['mcp-corp-stack.yml'], this.#env(IMAGES.first));
+    await this.#update('step 3b: the balance API is switched on', 'deploy-b', this.#env(IMAGES.first));
     const tools = await this.#tools(`http://127.0.0.1:${this.#port}/mcp`);
     this.stage.prove(
       'all three tools are served',
       tools === 'consultar_cliente consultar_saldo resumen_cliente',
       tools,
     );
-  }
-
-  /** @param {string} image */
-  #env(image) {
-    return {
-      IMAGE: image,
-      PUBLIC_HOST: HOST,
-      SALDO_API_ENABLED: 'true',
-      SALDO_API_BASE_URL: 'http://saldo-api-stub:8080',
-    };
+    const sources = await runBlock(this.engine, 'diagnostics');
+    this.stage.prove(
+      'a replica tells from inside what it knows of its sources',
+      ['postgres', 'saldo_api'].every((source) => sources.includes(source)) && sources.includes('closed'),
+    );
   }
 
   async newAuditKey() {
-    await this.#secret('mcp_corp_audit_hmac_secret_2', this.#keys[1]);
-    const env = { AUDIT_SECRET: 'mcp_corp_audit_hmac_secret_2', AUDIT_SECRET_PREVIOUS: 'mcp_corp_audit_hmac_secret_1' };
-    await this.#update('a new audit key comes into use', ['mcp-corp-stack.yml', 'audit-key-rotation.yml'], {
-      ...this.#env(IMAGES.first),
-      ...env,
-    });
-    const [before, after] = this.#keys.map((key) =>
-      createHmac('sha256', key).update('mcp-corp/key-id').digest('hex').slice(0, 8),
+    const [before] = await this.#records('5s');
+    await this.#update('a new audit key comes into use', 'rotate-begin', this.#env(IMAGES.first, BALANCE));
+    const record = await until('records carry both keys', async () =>
+      (await this.#records('5s')).find(
+        (each) => each['key_id_previous'] === before?.['key_id'] && each['key_id'] !== before?.['key_id'],
+      ),
     );
-    await until('records carry both keys', async () =>
-      (await this.#records('5s')).some((record) => record['key_id'] === after && record['key_id_previous'] === before),
+    this.stage.prove(
+      'records carry the new pseudonym and the one before',
+      true,
+      `${String(record['key_id_previous'])} → ${String(record['key_id'])}`,
     );
-    this.stage.prove('records carry the new pseudonym and the one before', true, `${before} → ${after}`);
+    await this.#update('the old audit key goes out of use', 'rotate-end', this.#env(IMAGES.first, BALANCE));
+    await runBlock(this.engine, 'rotate-remove');
+    this.stage.prove('and can be removed', true);
   }
 
   async scale() {
     const before = this.#told();
-    for (const count of [5, 2, REPLICAS]) {
+    await runBlock(this.engine, 'scale');
+    await this.#allRun(SERVICE, 5);
+    for (const count of [2, REPLICAS]) {
       await this.engine.docker(['service', 'scale', '-d', `${SERVICE}=${count}`]);
       await this.#allRun(SERVICE, count);
     }
@@ -222,22 +235,25 @@ class Deployment {
   }
 
   async rollingUpdate() {
-    const env = { ...this.#env(IMAGES.second), AUDIT_SECRET: 'mcp_corp_audit_hmac_secret_2' };
-    await this.#update('a rolling update to another image', ['mcp-corp-stack.yml'], env);
+    await this.#update('a rolling update to another image', 'upgrade', this.#env(IMAGES.second, KEPT));
+    await this.#runs(IMAGES.second);
+    const before = this.#told();
+    await runBlock(this.engine, 'rollback');
+    await this.#allRun(SERVICE, REPLICAS);
+    await this.#runs(IMAGES.first);
+    this.#proveQuiet('a rollback by hand', before);
+  }
+
+  /** @param {string} image */
+  async #runs(image) {
     const images = await this.engine.docker(['ps', '--filter', `name=${SERVICE}`, '--format', '{{.Image}}']);
-    this.stage.prove(
-      'every replica runs the new image',
-      new Set(images.split('\n')).size === 1 && images.includes(IMAGES.second),
-    );
-    const removed = await this.engine.tryDocker(['secret', 'rm', 'mcp_corp_audit_hmac_secret_1']);
-    this.stage.prove('the old audit key is no longer in use and can be removed', removed.code === 0);
+    this.stage.prove(`every replica runs ${image}`, new Set(images.split('\n')).size === 1 && images.includes(image));
   }
 
   async brokenImage() {
     const before = this.#told();
     const since = await this.#updateStarted();
-    const env = { ...this.#env(IMAGES.broken), AUDIT_SECRET: 'mcp_corp_audit_hmac_secret_2' };
-    await this.#deploy(['mcp-corp-stack.yml'], env);
+    await runBlock(this.engine, 'upgrade', this.#env(IMAGES.broken, KEPT));
     const state = await until(
       'the update is judged',
       async () => {
@@ -259,13 +275,14 @@ class Deployment {
       '{{.Spec.TaskTemplate.ContainerSpec.Image}}',
       SERVICE,
     ]);
-    this.stage.prove('and the service is what it was', image === IMAGES.second, image);
+    this.stage.prove('and the service is what it was', image === IMAGES.first, image);
     this.#proveQuiet('the broken update', before);
   }
 
   /** A replica that SIGKILL had to end has 137. */
   async howReplicasEnded() {
     const ids = await this.engine.docker(['service', 'ps', '-q', '--filter', 'desired-state=shutdown', SERVICE]);
+    /** @type {Map<string, number>} */
     const codes = new Map();
     for (const id of ids.split('\n').filter(Boolean)) {
       const task = await this.engine.docker([
@@ -291,12 +308,22 @@ class Deployment {
     );
   }
 
-  /** @param {string} what @param {readonly string[]} files @param {Record<string, string>} env */
-  async #update(what, files, env) {
+  /** Of the replicas whose log is still there: each call that began has ended. */
+  async reconcile() {
+    const told = await runBlock(this.engine, 'reconcile', { IMAGE: IMAGES.first });
+    this.stage.prove(
+      'the audit of all replicas is whole',
+      told.includes(' complete, 0 starts'),
+      told.split('\n').at(-1),
+    );
+  }
+
+  /** @param {string} what @param {string} block of the runbook @param {Record<string, string>} env */
+  async #update(what, block, env) {
     const before = this.#told();
     const since = await this.#updateStarted();
     const start = performance.now();
-    await this.#deploy(files, env);
+    await runBlock(this.engine, block, env);
     const state = await until(
       what,
       async () => {
@@ -328,9 +355,7 @@ class Deployment {
   /** @returns {Promise<{ State: string, StartedAt: string }>} */
   async #updateStatus() {
     const text = await this.engine.docker(['service', 'inspect', '-f', '{{json .UpdateStatus}}', SERVICE]);
-    return (
-      /** @type {{ State: string, StartedAt: string } | null} */ (JSON.parse(text)) ?? { State: '', StartedAt: '' }
-    );
+    return /** @type {{ State: string, StartedAt: string } | null} */ (fromJson(text)) ?? { State: '', StartedAt: '' };
   }
 
   /** As many tasks as wanted run, all of them healthy, and no more. @param {string} service @param {number} count */
@@ -370,7 +395,7 @@ class Deployment {
     return stdout
       .split('\n')
       .filter((line) => line.startsWith('{') && line.includes('mcp_corp.audit'))
-      .map((line) => /** @type {Record<string, unknown>} */ (JSON.parse(line)));
+      .map((line) => /** @type {Record<string, unknown>} */ (fromJson(line)));
   }
 
   async #replicas() {
@@ -405,4 +430,5 @@ await perform({ title: 'swarm', minutes: 25 }, async (stage) => {
   stage.prove('of all calls during all of this none failed', failed === 0, `${failed} of ${calls}`);
   for (const failure of failures) stage.say(`  ${failure}`);
   await swarm.howReplicasEnded();
+  await swarm.reconcile();
 });

@@ -27,7 +27,9 @@ import { parseAllDocuments } from 'yaml';
 export function documentsOf(text) {
   return parseAllDocuments(text, { version: '1.1', merge: true }).map((document) => {
     if (document.errors.length > 0) throw new Error(document.errors[0]?.message);
-    return /** @type {Manifest} */ (document.toJS());
+    /** @type {unknown} */
+    const plain = document.toJS();
+    return /** @type {Manifest} */ (plain);
   });
 }
 

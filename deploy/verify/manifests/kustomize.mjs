@@ -37,7 +37,9 @@ export function render(folder) {
 /** @param {string} folder @param {Manifest[]} before what a component is put on @returns {Manifest[]} */
 function apply(folder, before) {
   const file = path.join(folder, 'kustomization.yaml');
-  const kustomization = /** @type {Kustomization} */ (parse(readFileSync(file, 'utf8')));
+  /** @type {unknown} */
+  const text = parse(readFileSync(file, 'utf8'));
+  const kustomization = /** @type {Kustomization} */ (text);
   const unknown = Object.keys(kustomization).filter((key) => !KNOWN.has(key));
   if (unknown.length > 0) throw new Error(`${file}: this renderer does not know ${unknown.join(', ')}`);
 

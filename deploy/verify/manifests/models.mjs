@@ -52,9 +52,9 @@ export async function problemsOfModels(document) {
   const attributes = attributesOf(name);
   if (attributes === undefined) return [`${kind}: no model for ${apiVersion}`];
   const problems = unknownFields(name, document, kind);
-  const models = /** @type {Record<string, new (data: unknown) => { validate(): void }>} */ (
-    await import(`kubernetes-models/${group === '' ? '' : `${group}/`}${version}`)
-  );
+  /** @type {unknown} */
+  const module = await import(`kubernetes-models/${group === '' ? '' : `${group}/`}${version}`);
+  const models = /** @type {Record<string, new (data: unknown) => { validate(): void }>} */ (module);
   const Model = models[kind];
   if (Model === undefined) return [...problems, `${kind}: no model for ${apiVersion}`];
   try {
