@@ -164,7 +164,7 @@ class Deployment {
       tool: 'consultar_cliente',
       identificador: 'V16760320',
       callers: 6,
-      pauseMs: 40,
+      pauseMs: 100,
     });
     this.#load = load;
     await until('every replica has answered', async () => (await this.#replicas()).size === REPLICAS);
