@@ -93,6 +93,11 @@ async function ours() {
   for (const overlay of OVERLAYS) {
     const plain = await rendered(path.join(MANIFESTS, 'overlays', overlay), overlay);
     tell(`${overlay}: ${plain.length} documents`, await problemsOf(plain));
+    const refused = (await problemsBeforeApplying(plain)).filter((problem) => problem.includes(PLACEHOLDER));
+    tell(
+      `${overlay}: not ready to be applied as it is (${refused.join()})`,
+      refused.length === 1 ? [] : ['the placeholders went unnoticed'],
+    );
     const whole = await withComponents(overlay);
     tell(`${overlay} with ${COMPONENTS.join(' and ')}: ${whole.length} documents`, await problemsOf(whole));
 
@@ -112,14 +117,16 @@ async function ours() {
   console.log(`${found} of ${planted} planted faults found`);
 }
 
+/** What keeps manifests from being applied, beside what is wrong in them. @param {readonly Manifest[]} documents */
+async function problemsBeforeApplying(documents) {
+  const unset = JSON.stringify(documents).split(PLACEHOLDER).length - 1;
+  return [...(await problemsOf(documents)), ...(unset > 0 ? [`${unset} × ${PLACEHOLDER} is still there`] : [])];
+}
+
 /** @param {string} folder */
 async function somebodys(folder) {
   const documents = await rendered(path.resolve(folder), folder);
-  const unset = JSON.stringify(documents).split(PLACEHOLDER).length - 1;
-  tell(`${folder}: ${documents.length} documents`, [
-    ...(await problemsOf(documents)),
-    ...(unset > 0 ? [`${unset} × ${PLACEHOLDER} is still there`] : []),
-  ]);
+  tell(`${folder}: ${documents.length} documents`, await problemsBeforeApplying(documents));
 }
 
 const [folder] = process.argv.slice(2);
