@@ -6,7 +6,7 @@
 import { get } from 'node:http';
 
 /** Shorter than the timeout of HEALTHCHECK, so that the exit code says it. Milliseconds. */
-const TIMEOUT_MS = 2500;
+const TIMEOUT_MS = 5000;
 
 const { MCP_CORP_HOST: interface_ = '', MCP_CORP_PORT: port = '' } = process.env;
 const everywhere = ['', '0.0.0.0', '::'].includes(interface_);

@@ -25,7 +25,7 @@ const NETWORKS = ['traefik_public', 'agent_network'];
 const IMAGES = { first: 'mcp-corp:verify-1', second: 'mcp-corp:verify-2', broken: 'mcp-corp:verify-broken' };
 const OTHERS = { postgres: 'mcp-corp-verify-postgres:1', haproxy: 'mcp-corp-verify-haproxy:1' };
 const REPLICAS = 3;
-const UPDATE_MS = 300_000;
+const UPDATE_MS = 480_000;
 
 /** HAProxy learns of a new task within a second: the wait that Traefik needs between two replicas would only be long. */
 const UPDATE_DELAY = '3s';
@@ -115,7 +115,7 @@ class Deployment {
       ...['service', 'create', '-d', '--no-resolve-image', '--name', 'postgres', '--network', 'agent_network'],
       ...['--endpoint-mode', 'dnsrr', '--config', 'source=seed,target=/docker-entrypoint-initdb.d/seed.sql'],
       ...Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
-      ...['--health-cmd', 'pg_isready', '--health-interval', '1s', OTHERS.postgres],
+      ...['--health-cmd', 'pg_isready', '--health-interval', '5s', OTHERS.postgres],
     ]);
     await engine.docker([
       ...['stack', 'deploy', '--resolve-image', 'never'],
@@ -163,8 +163,8 @@ class Deployment {
       url,
       tool: 'consultar_cliente',
       identificador: 'V16760320',
-      callers: 6,
-      pauseMs: 100,
+      callers: 4,
+      pauseMs: 150,
     });
     this.#load = load;
     await until('every replica has answered', async () => (await this.#replicas()).size === REPLICAS);
@@ -367,8 +367,10 @@ class Deployment {
         const states = text.split('\n').filter(Boolean);
         return states.length === count && states.every((state) => !/starting|unhealthy/.test(state));
       },
-      { timeoutMs: 120_000 },
+      { timeoutMs: 240_000, everyMs: 1000 },
     ).catch(async (error) => {
+      const [container = ''] = (await this.engine.docker(['ps', '-q', '--filter', `name=^${service}\\.`])).split('\n');
+      this.stage.say((await this.engine.tryDocker(['inspect', '-f', '{{json .State.Health}}', container])).stdout);
       this.stage.say(await this.engine.docker(['service', 'ps', '--no-trunc', service]));
       throw error;
     });
@@ -413,7 +415,7 @@ async function freePort() {
   return address.port;
 }
 
-await perform({ title: 'swarm', minutes: 25 }, async (stage) => {
+await perform({ title: 'swarm', minutes: 35 }, async (stage) => {
   const engine = await findEngine(stage);
   await joinSwarm(engine, stage);
   await ensureBaseImage(engine, stage);

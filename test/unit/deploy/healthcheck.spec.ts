@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 let server: Server | undefined;
-afterEach(() => server?.close());
+afterEach(() => void server?.close());
 
 const listen = async (status: number): Promise<number> => {
   server = createServer((request, response) => response.writeHead(request.url === '/health' ? status : 404).end());
