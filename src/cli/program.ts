@@ -4,6 +4,7 @@ import type { Variables } from '../config/variables.js';
 import { ARTEFACT_SCHEMA } from '../governance/policy-file/artefact-schema.js';
 import { PolicyUnreachableError } from '../governance/served-policy.js';
 import { auditReconcile } from './audit-reconcile.js';
+import { capacity } from './capacity.js';
 import { diff } from './diff.js';
 import { CommandFailure, EXIT_CODES } from './exit-codes.js';
 import { explain } from './explain.js';
@@ -145,6 +146,8 @@ function commands({ product, terminal, now, serve }: CliSurroundings, done: (cod
     );
 
   auditReconcile(program, terminal, done);
+
+  capacity(program, terminal, done);
 
   program
     .command('serve [policy]')
