@@ -3,12 +3,13 @@ import { All, Controller, Req, Res, type OnApplicationBootstrap } from '@nestjs/
 import { JsonLogger } from '../logging/json-logger.js';
 import { CallGate } from './call-gate.js';
 import { Bindings } from './bindings.js';
-import { callerOf, traceIdOf } from './caller.js';
+import { callerOf, parentSpanOf } from './caller.js';
 import { AllowLists } from './edge/allow-lists.js';
 import { BodyReader } from './edge/body-reader.js';
 import { allowOrigin, answerPreflight } from './edge/cors.js';
 import * as refusals from './edge/refusal.js';
 import { refuse, type Refusal } from './edge/refusal.js';
+import type { CallTracer } from './ports.js';
 import { ProtocolEngine } from './protocol/engine.js';
 
 /**
@@ -18,6 +19,7 @@ import { ProtocolEngine } from './protocol/engine.js';
 @Controller('mcp')
 export class McpController implements OnApplicationBootstrap {
   #credentialHeader = 'authorization';
+  #tracer: CallTracer | undefined;
   readonly #log;
 
   constructor(
@@ -33,6 +35,7 @@ export class McpController implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.#credentialHeader = this.bindings.credentialHeader;
+    this.#tracer = this.bindings.tracer;
   }
 
   @All()
@@ -74,7 +77,8 @@ export class McpController implements OnApplicationBootstrap {
     if (message === undefined) return refuse(req, res, refusals.BROKEN_JSON);
     try {
       const caller = callerOf(req.headers, message, this.#credentialHeader);
-      await this.protocol.handle(req, res, message, { exchange, caller, traceId: traceIdOf(req.headers, message) });
+      const parent = parentSpanOf(req.headers, message);
+      await this.protocol.handle(req, res, message, { exchange, caller, parent, tracer: this.#tracer });
     } catch (error) {
       this.#log.error('unexpected_error', {}, error);
       if (res.headersSent) res.destroy();

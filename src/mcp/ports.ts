@@ -1,5 +1,6 @@
-import type { Caller } from './call.js';
+import type { Caller, McpCall } from './call.js';
 import type { CompiledEntry } from './catalogue-entry.js';
+import type { CallEnding, CallSpan, ParentSpan } from './observation.js';
 
 /** The ordered interceptors of every call: audit → decide → validate → consume. Bound in app.module.ts, in this order. */
 export const CALL_STEPS = Symbol('CALL_STEPS');
@@ -23,3 +24,18 @@ export interface CatalogueView {
   readonly shows?: (entry: CompiledEntry) => CompiledEntry['definition'];
 }
 export const VISIBILITY = Symbol('VISIBILITY');
+
+/**
+ * Told of every call that the audit has accepted, when its record ends: exactly once. Must return at once and never throw.
+ * What nobody binds costs one look at a property.
+ */
+export interface CallObserver {
+  ended(call: McpCall, ending: CallEnding, durationSeconds: number): void;
+}
+export const CALL_OBSERVER = Symbol('CALL_OBSERVER');
+
+/** Makes the span of each call. Bound only where calls are traced. */
+export interface CallTracer {
+  begin(entry: CompiledEntry, parent: ParentSpan | undefined): CallSpan;
+}
+export const CALL_TRACER = Symbol('CALL_TRACER');

@@ -1,3 +1,4 @@
+import { callContext } from '../../logging/call-context.js';
 import { parseLossless } from '../lossless-json.js';
 import { type HttpAttempt } from './http-attempt.js';
 import { HttpCancelledError, MalformedBodyError } from './http-errors.js';
@@ -75,11 +76,17 @@ export class HttpExchange {
     this.#stopped = false;
     try {
       const onAttempt = (attempt: HttpAttempt): void => this.#begin(attempt);
-      return await this.transport.get({ url, timeoutMs: this.timeoutMs, headers: this.headers, onAttempt });
+      return await this.transport.get({ url, timeoutMs: this.timeoutMs, headers: this.#traced(), onAttempt });
     } finally {
       this.#busy = false;
       signal?.removeEventListener('abort', stop);
     }
+  }
+
+  /** With the span of the operation, so that the source's own spans are its children (W3C Trace Context). */
+  #traced(): Readonly<Record<string, string>> {
+    const span = callContext.getStore()?.span;
+    return span === undefined ? this.headers : { ...this.headers, traceparent: span.traceparent };
   }
 
   #begin(attempt: HttpAttempt): void {

@@ -35,6 +35,7 @@ const NAME = 'postgres';
           openTimeoutMs: 1000 * settings.poolOpenTimeoutSeconds,
           operationTimeoutMs,
           cancelGraceMs,
+          sqlComment: settings.sqlComment,
           log: logger.eventLog('mcp_corp.connectors'),
         });
         const budget = new ConnectionBudget({

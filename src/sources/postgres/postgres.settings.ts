@@ -39,6 +39,12 @@ export class PostgresSettings extends SourceSettings {
   @Max(600)
   poolOpenTimeoutSeconds = 10;
 
+  @Setting({
+    doc: 'Writes the correlation id, and the trace where calls are traced, into a comment of each statement.',
+  })
+  @ToBoolean()
+  sqlComment = false;
+
   @Setting({ doc: 'Accepts, in production, a database that is not on this machine without verified TLS.' })
   @ToBoolean()
   allowPlaintext = false;
