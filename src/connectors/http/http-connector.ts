@@ -9,10 +9,11 @@ import {
 } from '../../resilience/connector.js';
 import { AccountCooldown } from '../account-cooldown.js';
 import { accountSecretOf } from '../account-secret.js';
+import { secretTold } from '../secret-told.js';
 import { SourceResolver } from '../source-resolver.js';
 import { AccountRefusedError, HttpCancelledError, HttpError, HttpStatusError } from './http-errors.js';
 import { HttpExchange } from './http-exchange.js';
-import { type HttpSourceSettings } from './http-source-settings.js';
+import { type HttpSourceSettings, type RotatingHeaders } from './http-source-settings.js';
 import { HttpTarget } from './http-target.js';
 import { HttpTransport } from './http-transport.js';
 
@@ -45,6 +46,7 @@ export class HttpConnector implements Connector<HttpExchange> {
   readonly #settings: HttpSourceSettings;
   readonly #cooldown: AccountCooldown;
   readonly #timeoutMs: number | undefined;
+  readonly #rotating: RotatingHeaders | undefined;
   #closed = false;
 
   constructor({ name, settings, log, resolver, clock, wallClock }: HttpConnectorOptions) {
@@ -54,6 +56,7 @@ export class HttpConnector implements Connector<HttpExchange> {
     this.#cooldown = new AccountCooldown(name, clock ?? systemClock);
     this.#target = new HttpTarget(settings.baseUrl ?? '');
     this.#timeoutMs = settings.requestTimeoutMs();
+    this.#rotating = settings.rotatingCredentials(secretTold(name, log));
     this.#transport = new HttpTransport({
       secure: this.#target.secure,
       maxSockets: settings.maxConcurrency + BESIDE_THE_SLOTS,
@@ -96,8 +99,9 @@ export class HttpConnector implements Connector<HttpExchange> {
     const { signal, kill, account } = options;
     if (signal.aborted || kill.aborted) throw new HttpCancelledError();
     if (account !== undefined) this.#cooldown.check(account);
+    const credentials = account === undefined ? this.#rotating : undefined;
     const headers = account === undefined ? {} : this.#credentialsOf(account);
-    const exchange = new HttpExchange(this.#transport, this.#target, this.#timeoutMs, headers);
+    const exchange = new HttpExchange(this.#transport, this.#target, this.#timeoutMs, headers, credentials);
     // HTTP/1.1 has no polite way to stop but closing the connection, so both signals end the request.
     const abort = (): void => exchange.abort();
     let refuse = abort;

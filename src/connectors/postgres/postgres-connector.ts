@@ -27,6 +27,8 @@ export interface PostgresConnectorOptions {
   /** The source's name. */
   readonly name: string;
   readonly dsn: Dsn;
+  /** The password of now, for each new connection; absent = that of the DSN. Never rejects. */
+  readonly password?: () => Promise<string>;
   readonly tls: TlsPolicy | undefined;
   /** The source's own resolver (law 9). */
   readonly lookup: LookupFunction;
@@ -93,6 +95,7 @@ export class PostgresConnector implements Connector<PostgresLease> {
     this.#cooldown = new AccountCooldown(this.name, this.#clock);
     this.#pools = new AccountPools({
       dsn,
+      password: options.password,
       route: { lookup, tls, keepAliveMs: KEEP_ALIVE_MS },
       applicationName: options.applicationName,
       min: options.minPoolSize,
