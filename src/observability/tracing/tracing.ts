@@ -23,6 +23,8 @@ export interface TracingOptions {
   /** Name of this process among its replicas. */
   readonly replica: string;
   readonly log: EventLog;
+  /** Longest time of one export, milliseconds. */
+  readonly exportMs?: number;
   readonly delivered: Delivered;
 }
 
@@ -45,11 +47,12 @@ export class Tracing {
 
   constructor(private readonly options: TracingOptions) {
     const { url, sampleRatio, service, version, environment, replica, log, delivered } = options;
+    const { exportMs = EXPORT_MS } = options;
     // A resolver of its own (law 9): a collector whose name hangs must not hold the threads that sources need.
     const { lookup } = new SourceResolver();
     const exporter = new OTLPTraceExporter({
       url,
-      timeoutMillis: EXPORT_MS,
+      timeoutMillis: exportMs,
       httpAgentOptions: { keepAlive: true, maxSockets: 1, ...{ lookup } },
     });
     this.#provider = new TracerProvider({
@@ -66,7 +69,7 @@ export class Tracing {
           maxQueueSize: MOST_WAITING,
           maxExportBatchSize: BATCH,
           scheduledDelayMillis: EVERY_MS,
-          exportTimeoutMillis: EXPORT_MS,
+          exportTimeoutMillis: exportMs,
         }),
       ],
     });

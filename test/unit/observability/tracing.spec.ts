@@ -10,12 +10,12 @@ import { RecordedLog } from '../connectors/support/recorded-log.js';
 
 const ENTRY = { kind: 'tool', name: 'consultar' } as CompiledEntry;
 
-function tracingTo(url: string, sampleRatio = 1) {
+function tracingTo(url: string, sampleRatio = 1, exportMs = 5_000) {
   const log = new RecordedLog();
   const delivered = { exported: 0, failed: 0 };
   const tracing = new Tracing({
     url: `${url}/v1/traces`,
-    ...{ sampleRatio, service: 'prueba', version: '0', environment: 'local', replica: 'r1', log },
+    ...{ sampleRatio, exportMs, service: 'prueba', version: '0', environment: 'local', replica: 'r1', log },
     delivered: (spans, taken) => (delivered[taken ? 'exported' : 'failed'] += spans),
   });
   const within = <T>(span: CallSpan, body: () => T): T =>
@@ -55,7 +55,10 @@ describe('the spans of a call', () => {
     expect(span.current.traceparent).toMatch(/^00-a{32}-[0-9a-f]{16}-00$/);
     const run = within(span, () => tracing.runs.began('fuente'));
     run?.connecting();
-    run?.operating(() => expect(callContext.getStore()?.span?.traceparent).toMatch(/^00-a{32}-[0-9a-f]{16}-00$/));
+    const outside = span.current.traceparent;
+    const inside = within(span, () => run?.operating(() => callContext.getStore()?.span?.traceparent));
+    expect(inside).toMatch(/^00-a{32}-[0-9a-f]{16}-00$/);
+    expect(inside).not.toBe(outside);
     run?.ended('success');
     span.end({ result: 'success' });
     await tracing.close();
@@ -103,6 +106,8 @@ describe('a dead collector', () => {
       dead.mood = mood === 'nobody' ? 'take' : mood;
       const { tracing, log, delivered } = tracingTo(
         mood === 'nobody' ? `http://127.0.0.1:${await freePort()}` : dead.url,
+        1,
+        300,
       );
       for (let n = 0; n < 20_000; n += 1) tracing.calls.begin(ENTRY, undefined).end({ result: 'success' });
       if (mood === 'refuse') await log.until(({ event }) => event === 'trace_export_failed');
