@@ -9,6 +9,7 @@ import type { SectionClass } from './config/section.js';
 import { ServiceSettings } from './config/service.settings.js';
 import type { Settings } from './config/settings.js';
 import { SettingsModule } from './config/settings.module.js';
+import { ConnectorRegistry } from './connectors/connector-registry.js';
 import { ConnectorsModule } from './connectors/connectors.module.js';
 import type { SourceDefinition } from './connectors/source.js';
 import { GovernanceModule } from './governance/governance.module.js';
@@ -22,11 +23,16 @@ import { HealthModule } from './health/health.module.js';
 import type { JsonLogger } from './logging/json-logger.js';
 import { LoggingModule } from './logging/logging.module.js';
 import { CALL_LIMIT, CREDENTIAL_HEADER } from './mcp/bindings.js';
+import { CallGate } from './mcp/call-gate.js';
 import { compose, type Composition } from './mcp/composition.js';
 import { HttpSettings } from './mcp/http.settings.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { CALL_STEPS, LIST_JOURNAL, type ListJournal } from './mcp/ports.js';
 import { ValidateInterceptor } from './mcp/validate.interceptor.js';
+import { MetricsSettings } from './observability/metrics.settings.js';
+import type { Observability } from './observability/observability.js';
+import { ObservabilityModule } from './observability/observability.module.js';
+import { TracingSettings } from './observability/tracing.settings.js';
 import { POSTGRES } from './sources/postgres/postgres.module.js';
 import { SALDO_API } from './sources/saldo-api/saldo-api.module.js';
 
@@ -64,6 +70,8 @@ export function sectionsOf({ sources, business }: Parts): readonly SectionClass[
     HttpSettings,
     AuditSettings,
     DiagnosticsSettings,
+    MetricsSettings,
+    TracingSettings,
     GovernanceSettings,
     ...sources.map(({ section }) => section),
     ...business.flatMap(({ sections }) => sections),
@@ -80,6 +88,8 @@ export interface Surroundings extends AuditOutputs {
   readonly logger: JsonLogger;
   /** What callers are governed by; absent = open. */
   readonly served?: ServedPolicy;
+  /** Metrics and traces; absent = neither. */
+  readonly observability?: Observability;
 }
 
 export function enabledSources(settings: Settings, { sources }: Parts = PARTS): readonly SourceDefinition[] {
@@ -126,12 +136,22 @@ function governance(settings: Settings, served: ServedPolicy, parts: Parts): Dyn
   return GovernanceModule.register({ served, canonical: canonicalBy(parts, settings), pseudonym, callDeadlineMs });
 }
 
+/** Who is looked at for the metrics. */
+const FIGURES = {
+  inject: [ConnectorRegistry, AuditTrail, CallGate],
+  useFactory: (registry: ConnectorRegistry, trail: AuditTrail, gate: CallGate) => ({
+    sources: () => registry.figures(),
+    trail: () => trail.figures(),
+    inFlight: () => gate.inFlight,
+  }),
+};
+
 /** The walk of one call, as a list. */
 @Module({})
 export class AppModule {
   static register(
     settings: Settings,
-    { logger, served, ...outputs }: Surroundings,
+    { logger, served, observability, ...outputs }: Surroundings,
     parts: Parts = PARTS,
   ): DynamicModule {
     const enabled = enabledSources(settings, parts);
@@ -143,6 +163,7 @@ export class AppModule {
       imports: [
         SettingsModule.register(settings),
         LoggingModule.register(logger),
+        ...(observability === undefined ? [] : [ObservabilityModule.register(observability)]),
         McpModule,
         AuditModule.register(outputs),
         ...(served === undefined ? [] : [governance(settings, served, parts)]),
@@ -175,6 +196,7 @@ export class AppModule {
           },
         },
         { provide: CREDENTIAL_HEADER, useValue: settings.get(GovernanceSettings).keyHeader },
+        ...(observability === undefined ? [] : ObservabilityModule.attach(observability, FIGURES)),
         ...(slots > 0 ? [{ provide: CALL_LIMIT, useValue: slots * CALLS_PER_SLOT }] : []),
       ],
     };

@@ -17,6 +17,9 @@ import { CallGate } from './mcp/call-gate.js';
 import { logRegistration } from './mcp/composition.js';
 import { limitHttpServer } from './mcp/edge/http-server.js';
 import { ProtocolEngine } from './mcp/protocol/engine.js';
+import { MetricsSettings } from './observability/metrics.settings.js';
+import { Observability } from './observability/observability.js';
+import { TracingSettings } from './observability/tracing.settings.js';
 import type { StopSignal } from './stop-signal.js';
 
 export interface ServeOptions {
@@ -56,8 +59,10 @@ export async function serve(options: ServeOptions): Promise<number> {
   logRegistration(logger.eventLog('mcp_corp.tools'), composition(settings, parts));
 
   let app: NestExpressApplication | undefined;
+  let observability: Observability | undefined;
   try {
-    app = await build(options);
+    observability = await observe(options);
+    app = await build(options, observability);
     options.onTrail?.(app.get(AuditTrail));
     log.info('starting_server', {
       service: service.serviceName,
@@ -65,10 +70,12 @@ export async function serve(options: ServeOptions): Promise<number> {
       port: service.port,
       environment: service.environment,
     });
+    await observability.listen();
     await app.listen(service.port, service.host);
   } catch (error) {
     log.error('server_start_failed', { detail: remedyOf(error) }, error);
     await app?.close();
+    await observability?.close();
     return CANNOT_START;
   }
 
@@ -83,23 +90,31 @@ export async function serve(options: ServeOptions): Promise<number> {
   await stop.requested;
   log.info('shutdown_initiated', { service: service.serviceName });
   await drain(app, service);
+  await observability.close();
   await app.close();
   log.info('shutdown_complete', { service: service.serviceName });
   await app.get(AuditTrail).flush(LAST_RECORDS_MS);
   return 0;
 }
 
-async function build({
-  settings,
-  logger,
-  stdout,
-  stderr,
-  parts,
-  served,
-}: ServeOptions): Promise<NestExpressApplication> {
+/** Metrics and traces, where the settings ask for them. */
+function observe({ settings, logger }: ServeOptions): Promise<Observability> {
+  return Observability.of({
+    service: settings.get(ServiceSettings),
+    metrics: settings.get(MetricsSettings),
+    tracing: settings.get(TracingSettings),
+    replica: hostname(),
+    log: logger.eventLog('mcp_corp.observability'),
+  });
+}
+
+async function build(
+  { settings, logger, stdout, stderr, parts, served }: ServeOptions,
+  observability: Observability,
+): Promise<NestExpressApplication> {
   const outputs = { standardOutput: stdout, elsewhere: stderr.eventLog('mcp_corp.audit'), replica: hostname() };
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.register(settings, { logger, served, ...outputs }, parts),
+    AppModule.register(settings, { logger, served, observability, ...outputs }, parts),
     // The bodies of /mcp are read by the edge, once and with its own limit; no other route takes one.
     { bodyParser: false, logger, abortOnError: false },
   );
@@ -151,7 +166,8 @@ function remedyOf(error: unknown): string {
   if (error instanceof FileSinkError)
     return 'the audit cannot be written: correct MCP_CORP_AUDIT__FILE or its permissions';
   const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return 'the port is taken: choose another MCP_CORP_PORT or end its owner';
+  if (code === 'EADDRINUSE')
+    return 'the port is taken: choose another MCP_CORP_PORT or MCP_CORP_METRICS__PORT, or end its owner';
   if (code === 'EACCES') return 'this user may not listen there: choose a MCP_CORP_PORT above 1023';
   if (code === 'EADDRNOTAVAIL') return 'no interface has that address: correct MCP_CORP_HOST';
   return 'the application could not be built';

@@ -1,7 +1,7 @@
 import type { LineSink } from '../logging/line-sink.js';
 import type { McpCall } from '../mcp/call.js';
 import { CallError } from '../mcp/errors.js';
-import type { RefusedList } from '../mcp/ports.js';
+import type { CallObserver, RefusedList } from '../mcp/ports.js';
 import { completedMembers, RECORDS, subjectMembers, type Members } from './audit-record.js';
 import { outcomeOfError, outcomeOfValue, type Outcome } from './outcome.js';
 import type { Pseudonyms } from './pseudonym.js';
@@ -23,10 +23,24 @@ export interface AuditTrailOptions {
   readonly gap: TrailGap;
   /** No call without its record: when the trail cannot be written, calls are refused. */
   readonly production: boolean;
+  readonly observer?: CallObserver;
   /** Which process writes, among its replicas. */
   readonly replica: string;
   /** Monotonic clock, milliseconds. */
   readonly now?: () => number;
+}
+
+export interface AuditFigures {
+  /** Calls that have begun and not ended. */
+  readonly open: number;
+  /** Records handed over to the trail. */
+  readonly records: number;
+  /** Records that the trail does not hold: refused by it, or lost in a failed write (with `stdout`, lines of the log too). */
+  readonly lostRecords: number;
+  readonly refusedCalls: number;
+  readonly unwrittenBytes: number;
+  /** The last write failed, and none has succeeded since. */
+  readonly failing: boolean;
 }
 
 /** Why the process, and not the call, ends what is still open. */
@@ -44,12 +58,15 @@ export interface OpenRecord {
  */
 export class AuditTrail {
   readonly #open = new Set<Open>();
-  readonly #options: Required<AuditTrailOptions>;
+  readonly #options: Required<Omit<AuditTrailOptions, 'observer'>>;
+  readonly #observer: CallObserver | undefined;
   readonly #lists: RefusedLists;
   #cut = false;
+  #records = 0;
 
   constructor(options: AuditTrailOptions) {
     this.#options = { now: () => performance.now(), ...options };
+    this.#observer = options.observer;
     const { sink, format, gap, replica, now } = this.#options;
     const write = (event: string, members: Members, correlationId?: string): void => {
       gap.note(sink, format);
@@ -69,6 +86,19 @@ export class AuditTrail {
     return this.#open.size;
   }
 
+  /** What an operator sees of the trail; counts are since the start. */
+  figures(): AuditFigures {
+    const { sink, gap } = this.#options;
+    return {
+      open: this.#open.size,
+      records: this.#records,
+      lostRecords: gap.lostRecords + (sink.lostLines ?? 0),
+      refusedCalls: gap.refusedCalls,
+      unwrittenBytes: sink.unwrittenBytes,
+      failing: sink.failure !== undefined,
+    };
+  }
+
   /**
    * Writes the start of a call.
    * @throws CallError `audit_unavailable` in production when the trail cannot be written; `shutdown` after `cutOpen`.
@@ -83,6 +113,8 @@ export class AuditTrail {
     if (!sink.write(format(RECORDS[call.kind].started, subject, call))) {
       if (production) throw this.#refuse();
       gap.lost(sink);
+    } else {
+      this.#records += 1;
     }
     const record = new Open(call, subject, startedAt, (outcome) => this.#end(record, outcome));
     this.#open.add(record);
@@ -112,8 +144,11 @@ export class AuditTrail {
   #end(record: Open, outcome: Outcome): void {
     this.#open.delete(record);
     const { sink, format, gap, now } = this.#options;
-    const members = completedMembers(record.call, record.subject, outcome, now() - record.startedAt);
-    if (!sink.write(format(RECORDS[record.call.kind].completed, members, record.call), true)) gap.lost(sink);
+    const durationMs = now() - record.startedAt;
+    const members = completedMembers(record.call, record.subject, outcome, durationMs);
+    if (sink.write(format(RECORDS[record.call.kind].completed, members, record.call), true)) this.#records += 1;
+    else gap.lost(sink);
+    this.#observer?.ended(record.call, outcome, durationMs / 1000);
   }
 
   #refuse(): CallError {

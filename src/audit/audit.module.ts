@@ -5,6 +5,7 @@ import { FileSink } from '../logging/file-sink.js';
 import { JsonLogger } from '../logging/json-logger.js';
 import type { LineSink } from '../logging/line-sink.js';
 import type { McpCall } from '../mcp/call.js';
+import { CALL_OBSERVER, type CallObserver } from '../mcp/ports.js';
 import type { Members } from './audit-record.js';
 import { AuditInterceptor } from './audit.interceptor.js';
 import { AuditSettings } from './audit.settings.js';
@@ -33,8 +34,13 @@ export class AuditModule {
       providers: [
         {
           provide: AuditTrail,
-          inject: [AuditSettings, ServiceSettings, JsonLogger],
-          useFactory: (settings: AuditSettings, service: ServiceSettings, logger: JsonLogger) =>
+          inject: [AuditSettings, ServiceSettings, JsonLogger, { token: CALL_OBSERVER, optional: true }],
+          useFactory: (
+            settings: AuditSettings,
+            service: ServiceSettings,
+            logger: JsonLogger,
+            observer?: CallObserver,
+          ) =>
             new AuditTrail({
               sink: settings.file === undefined ? outputs.standardOutput : FileSink.open(settings.file),
               format: (event, members, call) => recordLine(logger, event, members, call),
@@ -42,6 +48,7 @@ export class AuditModule {
               gap: new TrailGap(outputs.elsewhere),
               production: service.environment === 'production',
               replica: outputs.replica,
+              observer,
             }),
         },
         AuditInterceptor,

@@ -1,15 +1,11 @@
 import type { McpCall } from '../mcp/call.js';
 import { CallCut } from '../mcp/cancellation.js';
 import { CallError } from '../mcp/errors.js';
+import type { CallEnding } from '../mcp/observation.js';
 import { UNKNOWN } from '../mcp/unknown-entry.js';
 
-export type AuditResult = 'success' | 'partial' | 'failure' | 'denied' | 'cancelled';
-
-/** How a call ended. `reason` is a code; there is none when nothing went wrong. */
-export interface Outcome {
-  readonly result: AuditResult;
-  readonly reason?: string;
-}
+export type Outcome = CallEnding;
+export type AuditResult = Outcome['result'];
 
 /** Codes look like this; whatever does not is a text, and a text can hold an identifier (defect A1). */
 const CODE = /^[a-z_]{1,40}$/;

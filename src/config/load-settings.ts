@@ -1,6 +1,7 @@
 import { getMetadataStorage, validateSync, type ValidationError } from 'class-validator';
 import { ConfigurationError, type ConfigProblem } from './problem.js';
 import { isCrossChecked, type SectionClass } from './section.js';
+import { rememberFiles } from './rotating-secret.js';
 import { readBoundedFile, type ReadFile } from './secret-file.js';
 import { ServiceSettings } from './service.settings.js';
 import { settingsOf } from './setting.js';
@@ -53,7 +54,10 @@ export function loadSettings(
   );
 
   if (problems.length > 0) throw new ConfigurationError(problems);
-  for (const [section, instance] of loaded) seal(section, instance);
+  for (const [section, instance] of loaded) {
+    seal(section, instance);
+    rememberFiles(section, instance, (variable) => reader.fileOf(variable));
+  }
   return settings;
 }
 

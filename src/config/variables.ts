@@ -18,6 +18,7 @@ export class VariableReader {
   readonly #dotenv: Variables;
   readonly #readFile: ReadFile;
   readonly #texts = new Map<string, string | undefined>();
+  readonly #files = new Map<string, string>();
 
   constructor(real: Variables, dotenv: string | undefined, readFile: ReadFile) {
     this.#real = real;
@@ -45,15 +46,18 @@ export class VariableReader {
     return this.#texts.get(setting.variable);
   }
 
+  /** Path of the file that the text of a variable was taken from; undefined when it came from elsewhere. */
+  fileOf(variable: string): string | undefined {
+    return this.#files.get(variable);
+  }
+
   #find(setting: SettingDefinition): string | undefined {
     const { variable } = setting;
-    for (const candidate of [
-      () => this.#real[variable],
-      () => this.#fromFile(variable),
-      () => this.#dotenv[variable],
-    ]) {
+    const file = () => this.#fromFile(variable);
+    for (const candidate of [() => this.#real[variable], file, () => this.#dotenv[variable]]) {
       const text = candidate() ?? '';
       if (text === '' || (setting.secret === true && text.trim() === '')) continue;
+      if (candidate === file) this.#files.set(variable, this.raw(variable + FILE_SUFFIX));
       if (Buffer.byteLength(text) <= MAX_FILE_BYTES) return text;
       this.problems.push({ variable, problem: `must not be longer than ${MAX_FILE_BYTES} bytes` });
       return undefined;

@@ -30,6 +30,12 @@ export interface SourceDiagnostics extends ExecutorSnapshot {
   readonly pool: Readonly<Record<string, number>>;
 }
 
+/** One source for the metrics: the same without asking anybody. */
+export type SourceFigures = Omit<SourceDiagnostics, 'healthy'> & {
+  /** More fields, as the source's companion gives them. */
+  readonly more: Readonly<Record<string, unknown>>;
+};
+
 /** What a source may add to its connector and its executor. Neither may throw or take time. */
 export interface SourceCompanion {
   /** The source has been connected for the first time: at start, or later when it was down then. */
@@ -110,6 +116,15 @@ export class ConnectorRegistry {
   async diagnostics(): Promise<Record<string, SourceDiagnostics>> {
     const entries = this.#all().map(async (entry) => [entry.connector.name, await this.#diagnose(entry)] as const);
     return Object.fromEntries(await Promise.all(entries));
+  }
+
+  /** As they stand: no source is asked anything. In order of registration. */
+  figures(): SourceFigures[] {
+    return this.#all().map(({ connector, executor, companion }) => ({
+      ...executor.snapshot(),
+      pool: connector.stats?.() ?? {},
+      more: companion.diagnostics?.() ?? {},
+    }));
   }
 
   #all(): Entry[] {

@@ -2,8 +2,8 @@ import type { NestInterceptor } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
 import { CatalogueError } from './catalogue-error.js';
 import { CHANGE_BUS, type ChangeBus } from './changes.js';
-import { CALL_STEPS, CATALOGUE_SOURCES, LIST_JOURNAL, VISIBILITY } from './ports.js';
-import type { CatalogueSource, ListJournal, Visibility } from './ports.js';
+import { CALL_STEPS, CALL_TRACER, CATALOGUE_SOURCES, LIST_JOURNAL, VISIBILITY } from './ports.js';
+import type { CallTracer, CatalogueSource, ListJournal, Visibility } from './ports.js';
 
 /** Lower-case name of the header that carries the caller's credential; `authorization` when nobody binds it. */
 export const CREDENTIAL_HEADER = Symbol('CREDENTIAL_HEADER');
@@ -49,6 +49,10 @@ export class Bindings {
 
   get changes(): ChangeBus | undefined {
     return this.one<ChangeBus>(CHANGE_BUS);
+  }
+
+  get tracer(): CallTracer | undefined {
+    return this.one<CallTracer>(CALL_TRACER);
   }
 
   get callLimit(): number {

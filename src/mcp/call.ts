@@ -1,5 +1,6 @@
 import type { Round } from './asking/round.js';
 import type { CallStream } from './call-stream.js';
+import type { CallSpan } from './observation.js';
 
 export type CallKind = 'tool' | 'resource' | 'prompt';
 
@@ -76,6 +77,8 @@ export interface McpCall {
   options(source: string, part?: string, signal?: AbortSignal): SourceOptions;
   /** Progress and log messages to the caller while the call runs; absent outside of a protocol exchange. */
   readonly stream?: CallStream;
+  /** Absent where calls are not traced. */
+  readonly trace?: CallSpan;
   /** What the caller can be asked and has answered; absent when it cannot be asked. */
   readonly round?: Round;
 }

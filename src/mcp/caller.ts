@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from './call.js';
+import type { ParentSpan } from './observation.js';
 
 /** Longest text that is taken over from a header or from `clientInfo`, in UTF-16 units. */
 const LONGEST = 256;
@@ -7,8 +8,13 @@ const LONGEST_CREDENTIAL = 16_384;
 
 const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo';
 
-/** W3C Trace Context, level 1: `version-traceid-parentid-flags`; all zeros are invalid. */
-const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}/;
+/**
+ * W3C Trace Context, level 1: `version-traceid-parentid-flags`. All zeros and version ff are invalid; version 00 ends
+ * there, and what a later version appends is not read.
+ */
+const TRACEPARENT =
+  /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2}(?=.{53}(?:-|$)))-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/;
+const SAMPLED = 1;
 
 /**
  * Who is asking, from the headers and, in the 2026 era, from the `_meta` of the message. Nothing of it is verified here;
@@ -23,10 +29,14 @@ export function callerOf(headers: IncomingHttpHeaders, body: unknown, credential
   };
 }
 
-/** Trace of the request: `_meta.traceparent` (SEP-414) or the header. Undefined when there is none or it is not valid. */
-export function traceIdOf(headers: IncomingHttpHeaders, body: unknown): string | undefined {
+/** The caller's span: `_meta.traceparent` (SEP-414) or the header. Undefined when there is none or it is not valid. */
+export function parentSpanOf(headers: IncomingHttpHeaders, body: unknown): ParentSpan | undefined {
   const traceparent = metaOf(body)?.['traceparent'] ?? headers['traceparent'];
-  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+  // Longer than any that a caller could mean; a pattern must not walk through megabytes.
+  if (typeof traceparent !== 'string' || traceparent.length > LONGEST) return undefined;
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
 
 function credentialOf(value: string | string[] | undefined): string {

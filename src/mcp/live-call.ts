@@ -5,6 +5,7 @@ import type { CallStream } from './call-stream.js';
 import type { CompiledEntry } from './catalogue-entry.js';
 import { Journal } from './journal.js';
 import type { Inbound } from './inbound.js';
+import type { CallSpan } from './observation.js';
 
 const OPEN: PartGrant = { allowed: true };
 const CLOSED: PartGrant = { allowed: false };
@@ -29,14 +30,15 @@ export class LiveCall implements McpCall {
   constructor(
     readonly entry: CompiledEntry,
     public input: unknown,
-    { exchange, caller, traceId }: Inbound,
+    { exchange, caller, parent }: Inbound,
     readonly stream?: CallStream,
     readonly round?: Round,
+    readonly trace?: CallSpan,
   ) {
     this.kind = entry.kind;
     this.name = entry.name;
     this.caller = caller;
-    this.traceId = traceId;
+    this.traceId = trace === undefined ? parent?.traceId : trace.traceId;
     this.#exchange = exchange;
     this.#raw = input;
   }

@@ -4,13 +4,14 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { JsonLogger } from '../logging/json-logger.js';
 import { CallGate } from './call-gate.js';
 import { Bindings } from './bindings.js';
-import { callerOf, traceIdOf } from './caller.js';
+import { callerOf, parentSpanOf } from './caller.js';
 import { AllowLists } from './edge/allow-lists.js';
 import { BodyReader } from './edge/body-reader.js';
 import { allowOrigin, answerPreflight } from './edge/cors.js';
 import { openFrontDoor } from './edge/front-door.js';
 import * as refusals from './edge/refusal.js';
 import { refuse, type Refusal } from './edge/refusal.js';
+import type { CallTracer } from './ports.js';
 import { ProtocolEngine } from './protocol/engine.js';
 
 const PATH = 'mcp';
@@ -22,6 +23,7 @@ const PATH = 'mcp';
 @Controller(PATH)
 export class McpController implements OnApplicationBootstrap {
   #credentialHeader = 'authorization';
+  #tracer: CallTracer | undefined;
   readonly #log;
 
   constructor(
@@ -38,6 +40,7 @@ export class McpController implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.#credentialHeader = this.bindings.credentialHeader;
+    this.#tracer = this.bindings.tracer;
     const server = this.host.httpAdapter.getHttpServer() as Server;
     openFrontDoor(server, `/${PATH}`, (req, res) => void this.handle(req, res));
   }
@@ -90,7 +93,8 @@ export class McpController implements OnApplicationBootstrap {
     const message = parsed(text);
     if (message === undefined) return refuse(req, res, refusals.BROKEN_JSON);
     const caller = callerOf(req.headers, message, this.#credentialHeader);
-    await this.protocol.handle(req, res, message, { exchange, caller, traceId: traceIdOf(req.headers, message) });
+    const parent = parentSpanOf(req.headers, message);
+    await this.protocol.handle(req, res, message, { exchange, caller, parent, tracer: this.#tracer });
   }
 }
 

@@ -1,5 +1,6 @@
-import type { Caller, CallKind } from './call.js';
+import type { Caller, CallKind, McpCall } from './call.js';
 import type { CompiledEntry } from './catalogue-entry.js';
+import type { CallEnding, CallSpan, ParentSpan } from './observation.js';
 
 /** The ordered interceptors of every call: audit → decide → validate → consume. Bound in app.module.ts, in this order. */
 export const CALL_STEPS = Symbol('CALL_STEPS');
@@ -40,3 +41,18 @@ export interface ListJournal {
   refused(list: RefusedList): void;
 }
 export const LIST_JOURNAL = Symbol('LIST_JOURNAL');
+
+/**
+ * Told of every call that the audit has accepted, when its record ends: exactly once. Must return at once and never throw.
+ * What nobody binds costs one look at a property.
+ */
+export interface CallObserver {
+  ended(call: McpCall, ending: CallEnding, durationSeconds: number): void;
+}
+export const CALL_OBSERVER = Symbol('CALL_OBSERVER');
+
+/** Makes the span of each call. Bound only where calls are traced. */
+export interface CallTracer {
+  begin(entry: CompiledEntry, parent: ParentSpan | undefined): CallSpan;
+}
+export const CALL_TRACER = Symbol('CALL_TRACER');

@@ -16,12 +16,14 @@ export async function startCall(
   stream?: CallStream,
   round?: Round,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const call = new LiveCall(entry, input, inbound, stream, round);
+  const trace = inbound.tracer?.begin(entry, inbound.parent);
+  const call = new LiveCall(entry, input, inbound, stream, round, trace);
   inbound.exchange.hold();
   try {
     const { correlationId, traceId } = call;
-    return await callContext.run({ correlationId, traceId }, () => entry.run(call));
+    return await callContext.run({ correlationId, traceId, span: trace?.current }, () => entry.run(call));
   } finally {
+    trace?.end();
     inbound.exchange.release();
   }
 }

@@ -131,6 +131,7 @@ export class CallOutcomes<R> implements CallHost<R> {
 
   #observe(call: LiveCall, outcome: CallOutcome): void {
     const { observer } = this.parts;
+    call.trace?.ended(outcome);
     if (observer.settled === undefined) return;
     const { arrivedAt, startedAt } = call.times;
     const duration = (this.clock.now() - startedAt) / 1000;

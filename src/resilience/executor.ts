@@ -8,7 +8,7 @@ import { CircuitOpenError, SaturatedError, SourceUnavailableError } from './erro
 import type { ExecutorSettings } from './executor-settings.js';
 import { guarded } from './guarded-observer.js';
 import { LastErrorRecord } from './last-error.js';
-import type { CircuitStateName, ExecutorObserver } from './observer.js';
+import type { CircuitStateName, ExecutorObserver, RunTrace } from './observer.js';
 import { Recovery } from './recovery.js';
 import { Refusals } from './refusals.js';
 import { rejected, RunningCall } from './running-call.js';
@@ -95,12 +95,15 @@ export class ResilientExecutor<R> {
   run<T>(operation: Operation<R, T>, options: RunOptions): Promise<T> {
     const arrivedAt = this.#clock.now();
     const deadline = Math.min(arrivedAt + this.#settings.callDeadlineMs, options.deadline ?? Infinity);
+    const trace = this.#observer.began?.(this.source);
     try {
       const entry = this.#enter(arrivedAt, deadline, options.signal);
-      if (entry instanceof Waiting) return this.#runLater(entry, operation, options, arrivedAt, deadline);
-      return this.#begin(entry, operation, options, arrivedAt, deadline);
+      if (entry instanceof Waiting) {
+        return this.#runLater(entry, operation, options, arrivedAt, deadline, trace);
+      }
+      return this.#begin(entry, operation, options, arrivedAt, deadline, trace);
     } catch (refusal) {
-      this.#refusals.note(refusal, arrivedAt);
+      this.#refusals.note(refusal, arrivedAt, trace);
       return rejected(refusal);
     }
   }
@@ -160,13 +163,15 @@ export class ResilientExecutor<R> {
     options: RunOptions,
     arrivedAt: number,
     deadline: number,
+    trace: RunTrace | undefined,
   ): Promise<T> {
     this.#observer.queued?.(this.source);
+    trace?.queued();
     let running: Promise<T>;
     try {
-      running = this.#begin(await waiting.entry, operation, options, arrivedAt, deadline);
+      running = this.#begin(await waiting.entry, operation, options, arrivedAt, deadline, trace);
     } catch (refusal) {
-      this.#refusals.note(refusal, arrivedAt);
+      this.#refusals.note(refusal, arrivedAt, trace);
       throw refusal;
     }
     return running;
@@ -179,6 +184,7 @@ export class ResilientExecutor<R> {
     options: RunOptions,
     arrivedAt: number,
     deadline: number,
+    trace: RunTrace | undefined,
   ): Promise<T> {
     const now = this.#clock.now();
     let ticket: Ticket | undefined;
@@ -195,9 +201,10 @@ export class ResilientExecutor<R> {
     const limit = Math.min(promised, deadline);
     const limitIsCallers = limit < promised;
     const times = { arrivedAt, startedAt: now, limit, limitIsCallers };
-    const call = new RunningCall<R, T>(this.#outcomes, options, times, ticket, entry.slot);
+    const call = new RunningCall<R, T>(this.#outcomes, options, times, ticket, entry.slot, trace);
     this.#outcomes.live.add(call);
     this.#observer.started?.(this.source, (now - arrivedAt) / 1000);
+    trace?.connecting();
     return call.begin(operation);
   }
 

@@ -19,11 +19,27 @@ export type CallOutcome =
 export type ProbeOutcome = 'success' | 'failure' | 'skipped';
 
 /**
+ * One run as a tracer follows it: it waits, it connects, it operates. Called in this order; steps may be left out, and
+ * `ended` comes once, with the answer of the caller: the resource may be settling still.
+ */
+export interface RunTrace {
+  /** The call waits for a token or a slot. */
+  queued(): void;
+  /** The slot is in hand: the connector is asked for its resource. */
+  connecting(): void;
+  /** The resource is in hand. Gives what `operation` gives; what leaves the process meanwhile belongs to this step. */
+  operating<T>(operation: () => T): T;
+  ended(outcome: CallOutcome | RefusalCode | 'abandoned'): void;
+}
+
+/**
  * What metrics and traces may see of an executor. Every callback is optional and costs one property read when absent.
  * Times are seconds. Callbacks run inside the hot path and must return at once; one that throws breaks the call.
  * Called in the caller's async context, so that a tracer finds its current span.
  */
 export interface ExecutorObserver {
+  /** A run begins. Undefined: nobody follows this one. */
+  began?(source: string): RunTrace | undefined;
   /** A call began to wait for a token or a slot. */
   queued?(source: string): void;
   /** The operation begins: `waitSeconds` were spent between `run` and the slot. */

@@ -1,7 +1,7 @@
 import type { EventLog, Fields } from '../logging/event-log.js';
 import type { Clock } from './clock.js';
 import { ConnectorError, RateLimitedError, SaturatedError } from './errors.js';
-import type { ExecutorObserver, RefusalCode } from './observer.js';
+import type { ExecutorObserver, RefusalCode, RunTrace } from './observer.js';
 
 /**
  * Calls that ended before they began. A source that refuses, refuses thousands: one line a second says as much, with the
@@ -26,12 +26,16 @@ export class Refusals {
   }
 
   /** Anything that is not a ConnectorError is the reason of a caller who left. */
-  note(refusal: unknown, arrivedAt: number): void {
+  note(refusal: unknown, arrivedAt: number, trace?: RunTrace): void {
     const now = this.clock.now();
     const waited = (now - arrivedAt) / 1000;
-    if (!(refusal instanceof ConnectorError)) return this.observer.abandoned?.(this.source, waited);
+    if (!(refusal instanceof ConnectorError)) {
+      trace?.ended('abandoned');
+      return this.observer.abandoned?.(this.source, waited);
+    }
     if (refusal instanceof SaturatedError) this.#saturated.add(now);
     if (refusal instanceof RateLimitedError) this.#rateLimited.add(now);
+    trace?.ended(refusal.code as RefusalCode);
     this.observer.refused?.(this.source, refusal.code as RefusalCode, waited);
   }
 }

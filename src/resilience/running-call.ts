@@ -1,6 +1,7 @@
 import type { Clock } from './clock.js';
 import type { Account, Connector, ConnectorRunOptions, Operation, RunOptions } from './connector.js';
 import type { Ticket } from './breaker.js';
+import type { RunTrace } from './observer.js';
 import type { Slot } from './slots.js';
 
 /**
@@ -32,6 +33,8 @@ export interface LiveCall {
   readonly times: CallTimes;
   readonly ticket: Ticket;
   readonly slot: Slot;
+  /** Absent: nobody follows this call. */
+  readonly trace: RunTrace | undefined;
   /** The connector has begun the operation: it is connected. */
   readonly invoked: boolean;
   /** The caller was answered and the resource is not back. */
@@ -74,6 +77,7 @@ export class RunningCall<R, T> implements LiveCall, ConnectorRunOptions {
     readonly times: CallTimes,
     readonly ticket: Ticket,
     readonly slot: Slot,
+    readonly trace: RunTrace | undefined,
   ) {
     this.account = options.account;
   }
@@ -138,7 +142,8 @@ export class RunningCall<R, T> implements LiveCall, ConnectorRunOptions {
       this.invoked = true;
       this.options.touched?.();
     }
-    return operation(resource, signal);
+    const { trace } = this;
+    return trace === undefined ? operation(resource, signal) : trace.operating(() => operation(resource, signal));
   }
 
   #abandon(reason: unknown, byCaller: boolean): void {

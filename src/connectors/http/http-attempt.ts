@@ -2,6 +2,7 @@ import { type ClientRequest, type IncomingMessage, type RequestOptions, request 
 import { request as requestSecure } from 'node:https';
 import { type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { callContext } from '../../logging/call-context.js';
 
 /** Why we destroyed a request ourselves. `unwanted`: its status says enough and the rest of its body does not come. */
 export type Ending = 'cancelled' | 'timeout' | 'unwanted';
@@ -79,6 +80,8 @@ export class HttpAttempt {
 
   #watch(request: ClientRequest): void {
     this.#request = request;
+    // Asked for here: the socket may come in the context of whoever gave it back.
+    const span = callContext.getStore()?.span;
     // Node says `close` once for each request: when its socket has closed, or in the turn in which it returns to the agent.
     request.once('close', this.#close);
     request.on('error', (error: NodeJS.ErrnoException) => {
@@ -91,7 +94,14 @@ export class HttpAttempt {
         this.connecting = false;
       };
       if (request.reusedSocket) usable();
-      else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', usable);
+      else {
+        const connected = span?.connecting();
+        socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => {
+          usable();
+          connected?.();
+        });
+        if (connected !== undefined) socket.once('close', () => connected('unavailable'));
+      }
     });
   }
 

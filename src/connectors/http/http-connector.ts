@@ -10,10 +10,11 @@ import {
 import { AccountCooldown } from '../account-cooldown.js';
 import { accountSecretOf } from '../account-secret.js';
 import { HEALTH_LIMIT_MS } from '../health-check.js';
+import { secretTold } from '../secret-told.js';
 import { SourceResolver } from '../source-resolver.js';
 import { AccountRefusedError, HttpCancelledError, HttpError, HttpStatusError } from './http-errors.js';
 import { HttpExchange } from './http-exchange.js';
-import { type HttpSourceSettings } from './http-source-settings.js';
+import { type HttpSourceSettings, type RotatingHeaders } from './http-source-settings.js';
 import { HttpTarget } from './http-target.js';
 import { HttpTransport } from './http-transport.js';
 
@@ -47,6 +48,7 @@ export class HttpConnector implements Connector<HttpExchange> {
   readonly #cooldown: AccountCooldown;
   readonly #timeoutMs: number | undefined;
   readonly #healthTimeoutMs: number;
+  readonly #rotating: RotatingHeaders | undefined;
   #closed = false;
 
   constructor({ name, settings, log, resolver, clock, wallClock }: HttpConnectorOptions) {
@@ -58,6 +60,7 @@ export class HttpConnector implements Connector<HttpExchange> {
     this.#timeoutMs = settings.requestTimeoutMs();
     // Its own limit: at start nobody else's is near, and a source that says nothing would hold /ready for all of it.
     this.#healthTimeoutMs = Math.min(HEALTH_LIMIT_MS, this.#timeoutMs ?? 1000 * settings.operationTimeoutSeconds);
+    this.#rotating = settings.rotatingCredentials(secretTold(name, log));
     this.#transport = new HttpTransport({
       secure: this.#target.secure,
       maxSockets: settings.maxConcurrency + BESIDE_THE_SLOTS,
@@ -112,8 +115,9 @@ export class HttpConnector implements Connector<HttpExchange> {
     const { signal, kill, account } = options;
     if (signal.aborted || kill.aborted) throw new HttpCancelledError();
     if (account !== undefined) this.#cooldown.check(account);
+    const credentials = account === undefined ? this.#rotating : undefined;
     const headers = account === undefined ? {} : this.#credentialsOf(account);
-    const exchange = new HttpExchange(this.#transport, this.#target, timeoutMs, headers);
+    const exchange = new HttpExchange(this.#transport, this.#target, timeoutMs, headers, credentials);
     // HTTP/1.1 has no polite way to stop but closing the connection, so both signals end the request.
     const abort = (): void => exchange.abort();
     let refuse = abort;

@@ -1,8 +1,14 @@
+import { callContext } from '../../logging/call-context.js';
 import { parseLossless } from '../lossless-json.js';
 import { type HttpAttempt } from './http-attempt.js';
-import { HttpCancelledError, MalformedBodyError } from './http-errors.js';
+import { HttpCancelledError, HttpStatusError, MalformedBodyError } from './http-errors.js';
+import { type RotatingHeaders } from './http-source-settings.js';
 import { type HttpTarget } from './http-target.js';
 import { type HttpAnswer, type HttpTransport } from './http-transport.js';
+
+const UNAUTHORIZED = 401;
+/** How long requests share one look at the file of a credential, milliseconds. */
+const CREDENTIALS_AGE_MS = 1_000;
 
 export interface JsonAnswer {
   /** A success (2xx), or 404: absence is for the source to understand. */
@@ -32,6 +38,8 @@ export class HttpExchange {
     private readonly timeoutMs: number | undefined,
     /** Instead of the source's own of the same name. */
     private readonly headers: Readonly<Record<string, string>> = {},
+    /** The source's own credentials, where they may change. */
+    private readonly rotating?: RotatingHeaders,
   ) {}
 
   /**
@@ -74,12 +82,38 @@ export class HttpExchange {
     this.#busy = true;
     this.#stopped = false;
     try {
-      const onAttempt = (attempt: HttpAttempt): void => this.#begin(attempt);
-      return await this.transport.get({ url, timeoutMs: this.timeoutMs, headers: this.headers, onAttempt });
+      return await (this.rotating === undefined ? this.#ask(url, this.headers) : this.#askWith(this.rotating, url));
     } finally {
       this.#busy = false;
       signal?.removeEventListener('abort', stop);
     }
+  }
+
+  #ask(url: string, headers: Readonly<Record<string, string>>): Promise<HttpAnswer> {
+    const onAttempt = (attempt: HttpAttempt): void => this.#begin(attempt);
+    return this.transport.get({ url, timeoutMs: this.timeoutMs, headers: this.#traced(headers), onAttempt });
+  }
+
+  /** With the credentials of now. A 401 is asked once more when the file has others by then: nothing was done with it. */
+  async #askWith(rotating: RotatingHeaders, url: string): Promise<HttpAnswer> {
+    const headers = await rotating.read(CREDENTIALS_AGE_MS);
+    const { epoch } = rotating;
+    if (this.#over || this.#stopped) throw new HttpCancelledError();
+    try {
+      return await this.#ask(url, headers);
+    } catch (error) {
+      if (!(error instanceof HttpStatusError) || error.status !== UNAUTHORIZED) throw error;
+      const newer = await rotating.read();
+      if (rotating.epoch === epoch) throw error;
+      if (this.#over || this.#stopped) throw new HttpCancelledError();
+      return this.#ask(url, newer);
+    }
+  }
+
+  /** With the span of the operation, so that the source's own spans are its children (W3C Trace Context). */
+  #traced(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const span = callContext.getStore()?.span;
+    return span === undefined ? headers : { ...headers, traceparent: span.traceparent };
   }
 
   #begin(attempt: HttpAttempt): void {

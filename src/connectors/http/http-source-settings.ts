@@ -2,6 +2,7 @@ import { Matches, Max, MaxLength, Min } from 'class-validator';
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { type ConfigProblem, type CrossCheckContext } from '../../config/problem.js';
+import { type RotatingSecret, rotatingSecret, type SecretChange } from '../../config/rotating-secret.js';
 import { Setting } from '../../config/setting.js';
 import { ToBoolean, ToInteger, ToNumber } from '../../config/transforms.js';
 import { isLoopback } from '../loopback.js';
@@ -12,6 +13,9 @@ import { type ClientTls } from './keep-alive-agent.js';
 const HEADER_NAME = /^[A-Za-z0-9-]{1,64}$/;
 const HEADER_VALUE = /^[\x21-\x7e]{1,4096}$/;
 const headerValue = { message: 'must be 1 to 4096 visible ASCII characters without spaces' };
+
+/** The headers with the credentials of now. */
+export type RotatingHeaders = RotatingSecret<Readonly<Record<string, string>>>;
 
 /** Bytes of PEM; a bundle of authorities is the longest. */
 const PEM_LENGTH = 262_144;
@@ -83,6 +87,20 @@ export abstract class HttpSourceSettings extends SourceSettings {
   credentials(): Readonly<Record<string, string>> {
     if (this.bearerToken !== undefined) return { Authorization: `Bearer ${this.bearerToken}` };
     return this.apiKey === undefined ? {} : { [this.apiKeyHeader]: this.apiKey };
+  }
+
+  /** The same headers as they are now, when the credential came from a file (`_FILE`); undefined when it cannot change. */
+  rotatingCredentials(told: (change: SecretChange, variable: string) => void): RotatingHeaders | undefined {
+    const property = this.bearerToken !== undefined ? 'bearerToken' : 'apiKey';
+    const accept = (text: string): Readonly<Record<string, string>> => {
+      if (!HEADER_VALUE.test(text)) throw new TypeError('no header can carry it');
+      return this.credentialsOf(text);
+    };
+    return rotatingSecret<HttpSourceSettings, Readonly<Record<string, string>>>(this, property, {
+      initial: this.credentials(),
+      accept,
+      told,
+    });
   }
 
   /** Headers that carry the credential of an account instead, in the way in which the source takes its own. */

@@ -21,6 +21,8 @@ export class AccountPools {
   readonly #accounts = new Map<string, AccountPool>();
   /** Pools of secrets that have been replaced: what they have lent comes back and is closed. */
   readonly #retired = new Set<ConnectionPool>();
+  /** What pools that are gone have counted: a total never goes back. */
+  readonly #gone: Record<string, number> = {};
   #closed: Promise<void> | undefined;
 
   constructor(private readonly options: Omit<PoolOptions, 'room'>) {
@@ -42,7 +44,8 @@ export class AccountPools {
     const login = loginOf(account.key, secret);
     if (known !== undefined) this.#retire(known.pool);
     const dsn = { ...this.options.dsn, ...login };
-    const pool = new ConnectionPool({ ...this.options, dsn, min: 0, room: this.#room });
+    // Its own secret, and not the source's.
+    const pool = new ConnectionPool({ ...this.options, dsn, password: undefined, min: 0, room: this.#room });
     this.#accounts.set(account.key, { epoch, pool });
     return pool;
   }
@@ -59,9 +62,8 @@ export class AccountPools {
 
   /** Sums over all pools; the bounds are the source's. */
   snapshot(): Record<string, number> {
-    const sums: Record<string, number> = {};
-    for (const pool of this.#all())
-      for (const [key, value] of Object.entries(pool.statistics.snapshot())) sums[key] = (sums[key] ?? 0) + value;
+    const sums = { ...this.#gone };
+    for (const pool of this.#all()) add(sums, pool.statistics.snapshot());
     return { ...sums, pool_min: this.options.min, pool_max: this.options.max };
   }
 
@@ -70,10 +72,18 @@ export class AccountPools {
   }
 
   #retire(pool: ConnectionPool): void {
-    for (const old of this.#retired) if (old.isEmpty) this.#retired.delete(old);
+    for (const old of this.#retired) {
+      if (!old.isEmpty) continue;
+      this.#retired.delete(old);
+      add(this.#gone, old.statistics.snapshot());
+    }
     pool.retire();
     this.#retired.add(pool);
   }
+}
+
+function add(sums: Record<string, number>, figures: Readonly<Record<string, number>>): void {
+  for (const [key, value] of Object.entries(figures)) sums[key] = (sums[key] ?? 0) + value;
 }
 
 /**

@@ -30,6 +30,8 @@ export interface PoolOptions {
   /** Longest time to open a connection. A backstop behind the executor's kill, so that the two never race. */
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
+  /** The password of now, asked for each new connection; absent = the DSN's, for ever. Never rejects. */
+  readonly password?: () => Promise<string>;
 }
 
 /** As the reference's driver has them (spec §4.1). */
@@ -74,7 +76,7 @@ export class ConnectionPool implements RoomTenant {
       port: dsn.port,
       user: dsn.user,
       // A function keeps it out of the objects that pg makes, and pg from looking into PGPASSWORD and ~/.pgpass.
-      password: () => dsn.password,
+      password: this.options.password ?? (() => dsn.password),
       database: dsn.database,
       options: dsn.options,
       application_name: applicationName,

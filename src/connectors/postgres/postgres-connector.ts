@@ -17,6 +17,7 @@ import { causeCode } from './cause-code.js';
 import { AccountRefusedError, ConnectionKilledError } from './postgres-errors.js';
 import { ReadLease, type PostgresLease } from './read-lease.js';
 import { SessionSettings } from './session-settings.js';
+import { commented } from './sql-comment.js';
 import { AccountCooldown } from '../account-cooldown.js';
 import { statementBuilder } from './statement-builder.js';
 import { classifyPostgres } from './sqlstate.js';
@@ -26,6 +27,8 @@ export interface PostgresConnectorOptions {
   /** The source's name. */
   readonly name: string;
   readonly dsn: Dsn;
+  /** The password of now, for each new connection; absent = that of the DSN. Never rejects. */
+  readonly password?: () => Promise<string>;
   readonly tls: TlsPolicy | undefined;
   /** The source's own resolver (law 9). */
   readonly lookup: LookupFunction;
@@ -40,6 +43,8 @@ export interface PostgresConnectorOptions {
   readonly operationTimeoutMs: number;
   readonly cancelGraceMs: number;
   readonly caps?: ReadCaps;
+  /** Each statement says in a comment which call it belongs to. */
+  readonly sqlComment?: boolean;
   readonly log: EventLog;
   readonly clock?: Clock;
 }
@@ -71,6 +76,7 @@ export class PostgresConnector implements Connector<PostgresLease> {
   readonly #clock: Clock;
   readonly #caps: ReadCaps;
   readonly #session: SessionSettings;
+  readonly #annotate: ((sql: string) => string) | undefined;
   readonly #pools: AccountPools;
   readonly #cooldown: AccountCooldown;
   /** Whether the last thing that the source was asked for worked; undefined before the first. */
@@ -84,10 +90,12 @@ export class PostgresConnector implements Connector<PostgresLease> {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#caps = options.caps ?? CAPS;
+    this.#annotate = options.sqlComment === true ? commented : undefined;
     this.#session = new SessionSettings(operationTimeoutMs + cancelGraceMs);
     this.#cooldown = new AccountCooldown(this.name, this.#clock);
     this.#pools = new AccountPools({
       dsn,
+      password: options.password,
       route: { lookup, tls, keepAliveMs: KEEP_ALIVE_MS },
       applicationName: options.applicationName,
       min: options.minPoolSize,
@@ -174,7 +182,7 @@ export class PostgresConnector implements Connector<PostgresLease> {
   async run<T>(operation: Operation<PostgresLease, T>, { signal, kill, account }: ConnectorRunOptions): Promise<T> {
     signal.throwIfAborted();
     const pool = this.#poolOf(account);
-    const lease = new ReadLease(pool, this.#session, this.#caps, kill, this.#clock);
+    const lease = new ReadLease(pool, this.#session, this.#caps, kill, this.#clock, this.#annotate);
     let begun = false;
     const onKill = (): void => lease.kill();
     kill.addEventListener('abort', onKill);

@@ -49,6 +49,8 @@ export class ReadLease implements PostgresLease {
     private readonly caps: ReadCaps,
     private readonly killed: AbortSignal,
     private readonly clock: Clock,
+    /** The statement as it is sent; absent = as it is. */
+    private readonly annotate?: (sql: string) => string,
   ) {}
 
   /** See `ConnectionPool.checkout`. */
@@ -61,7 +63,7 @@ export class ReadLease implements PostgresLease {
     if (this.#reading) throw new LeaseMisuseError('the lease is already reading: one statement at a time');
     const { sql, parameters } = statement;
     if (!parameters.every(isExact)) throw new LeaseMisuseError('a parameter is not text, number, boolean or null');
-    const reading = this.#read<Row>({ sql, parameters });
+    const reading = this.#read<Row>({ sql: this.annotate?.(sql) ?? sql, parameters });
     const over = reading.then(
       () => undefined,
       (error: unknown) => (this.#lastError = error),

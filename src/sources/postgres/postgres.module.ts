@@ -3,6 +3,7 @@ import { ServiceSettings } from '../../config/service.settings.js';
 import { ConnectorRegistry } from '../../connectors/connector-registry.js';
 import { PostgresConnector } from '../../connectors/postgres/postgres-connector.js';
 import { type PostgresLease } from '../../connectors/postgres/read-lease.js';
+import { secretTold } from '../../connectors/secret-told.js';
 import { defineSource } from '../../connectors/source.js';
 import { SourceResolver } from '../../connectors/source-resolver.js';
 import { JsonLogger } from '../../logging/json-logger.js';
@@ -25,8 +26,10 @@ const NAME = 'postgres';
         logger: JsonLogger,
       ) => {
         const { operationTimeoutMs, cancelGraceMs } = settings.executorSettings();
+        const log = logger.eventLog('mcp_corp.connectors');
         const connector = new PostgresConnector({
           ...settings.target(),
+          password: settings.password(secretTold(NAME, log)),
           name: NAME,
           lookup: new SourceResolver().lookup,
           applicationName: service.serviceName,
@@ -35,13 +38,14 @@ const NAME = 'postgres';
           openTimeoutMs: 1000 * settings.poolOpenTimeoutSeconds,
           operationTimeoutMs,
           cancelGraceMs,
-          log: logger.eventLog('mcp_corp.connectors'),
+          sqlComment: settings.sqlComment,
+          log,
         });
         const budget = new ConnectionBudget({
           source: NAME,
           replicas: service.replicas,
           poolSize: settings.maxPoolSize,
-          log: logger.eventLog('mcp_corp.connectors'),
+          log,
         });
         const executor: ResilientExecutor<PostgresLease> = registry.register(connector, settings, {
           connected: () => budget.ask(executor),

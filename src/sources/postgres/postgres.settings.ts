@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { Max, MaxLength, Min } from 'class-validator';
 import { type ConfigProblem, type CrossCheckContext } from '../../config/problem.js';
+import { rotatingSecret, type SecretChange } from '../../config/rotating-secret.js';
 import { Setting } from '../../config/setting.js';
 import { ToBoolean, ToInteger, ToNumber } from '../../config/transforms.js';
 import { isLoopback } from '../../connectors/loopback.js';
@@ -39,6 +41,12 @@ export class PostgresSettings extends SourceSettings {
   @Max(600)
   poolOpenTimeoutSeconds = 10;
 
+  @Setting({
+    doc: 'Writes the correlation id, and the trace where calls are traced, into a comment of each statement.',
+  })
+  @ToBoolean()
+  sqlComment = false;
+
   @Setting({ doc: 'Accepts, in production, a database that is not on this machine without verified TLS.' })
   @ToBoolean()
   allowPlaintext = false;
@@ -66,6 +74,22 @@ export class PostgresSettings extends SourceSettings {
   } {
     const dsn = parseDsn(this.dsn ?? '');
     return { dsn, tls: tlsPolicy(dsn, read) };
+  }
+
+  /**
+   * The password of now, when the DSN came from a file (`DSN_FILE`); undefined when it cannot change. Only the password is
+   * taken over: a DSN that speaks of another user, host or database needs a restart, and until then the last password
+   * goes on.
+   */
+  password(told: (change: SecretChange, variable: string) => void): (() => Promise<string>) | undefined {
+    const { password: initial, ...start } = parseDsn(this.dsn ?? '');
+    const accept = (text: string): string => {
+      const { password, ...rest } = parseDsn(text);
+      if (!isDeepStrictEqual(rest, start)) throw new DsnError('speaks of more than another password');
+      return password;
+    };
+    const secret = rotatingSecret<PostgresSettings, string>(this, 'dsn', { initial, accept, told });
+    return secret && (() => secret.read());
   }
 
   #problemOfDsn(production: boolean): string | undefined {
