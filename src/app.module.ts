@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
@@ -111,7 +112,12 @@ function governance(settings: Settings, served: ServedPolicy): DynamicModule {
   const rules = settings.has(IdentifiersSettings) ? settings.get(IdentifiersSettings) : undefined;
   const pseudonyms = new Pseudonyms(settings.get(AuditSettings).hmacSecret ?? '');
   const pseudonym = (canonical: string): string => String(pseudonyms.fields(canonical).identifier);
-  return GovernanceModule.register({ served, canonical: canonicalBy(rules), pseudonym });
+  const { serviceName } = settings.get(ServiceSettings);
+  const secret = settings.get(AuditSettings).hmacSecret ?? '';
+  // Wider than a pseudonym of the audit: two callers must not share a counter by chance.
+  const fingerprint = (key: string): string =>
+    createHmac('sha256', secret).update(`mcp-corp/usage\0${serviceName}\0${key}`).digest('base64url');
+  return GovernanceModule.register({ served, canonical: canonicalBy(rules), pseudonym, fingerprint });
 }
 
 /** The walk of one call, as a list. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { All, Controller, Req, Res, type OnApplicationBootstrap } from '@nestjs/common';
 import { JsonLogger } from '../logging/json-logger.js';
@@ -5,19 +6,25 @@ import { CallGate } from './call-gate.js';
 import { Bindings } from './bindings.js';
 import { callerOf, traceIdOf } from './caller.js';
 import { AllowLists } from './edge/allow-lists.js';
+import type { CertificateHeader } from './edge/certificate-header.js';
+import { answerChallenge, resourceOf } from './edge/challenge.js';
 import { BodyReader } from './edge/body-reader.js';
 import { allowOrigin, answerPreflight } from './edge/cors.js';
 import * as refusals from './edge/refusal.js';
 import { refuse, type Refusal } from './edge/refusal.js';
+import type { Inbound } from './inbound.js';
+import type { Challenger } from './ports.js';
 import { ProtocolEngine } from './protocol/engine.js';
 
 /**
  * The edge of /mcp, in this order: method, Host, Origin, room for one more call, size and type and time of the body, its
- * JSON. Then the protocol takes over. Every refusal is a JSON-RPC error.
+ * JSON; where callers are challenged, who it is. Then the protocol takes over. Every refusal is a JSON-RPC error.
  */
 @Controller('mcp')
 export class McpController implements OnApplicationBootstrap {
   #credentialHeader = 'authorization';
+  #certificates: CertificateHeader | undefined;
+  #challenger: Challenger | undefined;
   readonly #log;
 
   constructor(
@@ -33,6 +40,8 @@ export class McpController implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.#credentialHeader = this.bindings.credentialHeader;
+    this.#certificates = this.bindings.certificateHeader;
+    this.#challenger = this.bindings.challenger;
   }
 
   @All()
@@ -73,13 +82,37 @@ export class McpController implements OnApplicationBootstrap {
     const message = parsed(text);
     if (message === undefined) return refuse(req, res, refusals.BROKEN_JSON);
     try {
-      const caller = callerOf(req.headers, message, this.#credentialHeader);
-      await this.protocol.handle(req, res, message, { exchange, caller, traceId: traceIdOf(req.headers, message) });
+      const caller = callerOf(req.headers, message, this.#credentialHeader, this.#certificates?.of(req));
+      const inbound = { exchange, caller, traceId: traceIdOf(req.headers, message) };
+      if (await this.challenged(req, res, message, inbound)) return;
+      await this.protocol.handle(req, res, message, inbound);
     } catch (error) {
+      if (exchange.isCut && error === exchange.signal.reason) return;
       this.#log.error('unexpected_error', {}, error);
       if (res.headersSent) res.destroy();
       else refuse(req, res, refusals.BROKEN);
     }
+  }
+
+  /** A call that is refused here walks its steps all the same: the audit has it, and its id is what the caller is told. */
+  private async challenged(
+    req: IncomingMessage,
+    res: ServerResponse,
+    message: unknown,
+    inbound: Inbound,
+  ): Promise<boolean> {
+    const challenger = this.#challenger;
+    const challenge = await challenger?.challenge(inbound.caller, inbound.exchange.signal);
+    if (challenger === undefined || challenge === undefined) return false;
+    const { refusal } = challenge;
+    let told = await this.protocol.refuse(message, { ...inbound, caller: { ...inbound.caller, refused: refusal } });
+    if (told === undefined) {
+      const requestId = randomUUID().replaceAll('-', '');
+      told = refusal(requestId);
+      challenger.refused(told.code, requestId);
+    }
+    answerChallenge(res, message, challenge, told, resourceOf(challenger.resource, req.headers.host));
+    return true;
   }
 }
 
