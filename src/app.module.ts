@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
 import { AuditTrail } from './audit/audit-trail.js';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
@@ -126,6 +127,11 @@ export function canonicalBy({ business }: Parts = PARTS, settings?: Settings): C
 function governance(settings: Settings, served: ServedPolicy, parts: Parts): DynamicModule {
   const pseudonyms = new Pseudonyms(settings.get(AuditSettings).hmacSecret ?? '');
   const pseudonym = (canonical: string): string => String(pseudonyms.fields(canonical).identifier);
+  const { serviceName } = settings.get(ServiceSettings);
+  const secret = settings.get(AuditSettings).hmacSecret ?? '';
+  // Wider than a pseudonym of the audit: two callers must not share a counter by chance.
+  const fingerprint = (key: string): string =>
+    createHmac('sha256', secret).update(`mcp-corp/usage\0${serviceName}\0${key}`).digest('base64url');
   const deadlines = new Map(
     enabledSources(settings, parts).map(({ name, section }) => [
       name,
@@ -133,7 +139,13 @@ function governance(settings: Settings, served: ServedPolicy, parts: Parts): Dyn
     ]),
   );
   const callDeadlineMs = (source: string): number | undefined => deadlines.get(source);
-  return GovernanceModule.register({ served, canonical: canonicalBy(parts, settings), pseudonym, callDeadlineMs });
+  return GovernanceModule.register({
+    served,
+    canonical: canonicalBy(parts, settings),
+    pseudonym,
+    callDeadlineMs,
+    fingerprint,
+  });
 }
 
 /** Who is looked at for the metrics. */

@@ -111,16 +111,19 @@ async function policyOf(
   parts: Parts,
   log: EventLog,
 ): Promise<{ readonly served?: ServedPolicy } | { readonly exit: number }> {
-  const { governed, policy: path = '' } = settings.get(GovernanceSettings);
+  const { governed, policy: path = '', mtlsHeader } = settings.get(GovernanceSettings);
   if (!governed) return {};
   try {
     const loaded = await loadPolicyFile(path, { local: governable(parts), purpose: 'serve' });
-    logDiagnostics(log, loaded);
+    logDiagnostics(log, loaded, mtlsHeader !== undefined);
     const { policy, version, locate } = loaded;
     return policy === undefined ? { exit: EXIT.policy } : { served: { policy, version, locate } };
   } catch (error) {
     if (!(error instanceof PolicyUnreachableError)) throw error;
-    log.error('policy_unreachable', { code: error.code, detail: 'correct MCP_CORP_GOVERNANCE__POLICY or the file' });
+    log.error('policy_unreachable', {
+      code: error.code,
+      detail: 'correct MCP_CORP_GOVERNANCE__POLICY or what it names',
+    });
     return { exit: EXIT.cannotStart };
   }
 }

@@ -1,7 +1,7 @@
 import type { Canonical, CatalogueItem, Policy } from '../governance/core/index.js';
 import type { LoadedPolicy, LocatedDiagnostic } from '../governance/policy-file/load-policy.js';
 import type { Locate } from '../governance/policy-file/positions.js';
-import { loadPolicyFile, PolicyUnreachableError } from '../governance/served-policy.js';
+import { loadPolicyFile, PolicyFormError, PolicyUnreachableError } from '../governance/served-policy.js';
 import { CommandFailure, EXIT_CODES } from './exit-codes.js';
 
 /** What a dry run knows of the product. */
@@ -15,11 +15,12 @@ export interface PolicyArgument extends LoadedPolicy {
   readonly origin: string;
 }
 
-/** Throws CommandFailure (3) when the file cannot be read. */
+/** Throws CommandFailure (3) when the policy cannot be read, (2) when it is written in no form that there is. */
 export async function readPolicy(origin: string, { catalogue }: Product): Promise<PolicyArgument> {
   try {
     return { origin, ...(await loadPolicyFile(origin, { local: catalogue })) };
   } catch (error) {
+    if (error instanceof PolicyFormError) throw new CommandFailure(EXIT_CODES.usage, `${origin} ${error.message}`);
     if (!(error instanceof PolicyUnreachableError)) throw error;
     throw new CommandFailure(EXIT_CODES.unreachable, `${origin}: ${error.message}`);
   }

@@ -4,9 +4,12 @@ import { ANCHORS, type Allow, type Canonical, type Deny, type Principal } from '
 /** What one person is called where his identifier must not stand: the audit's own pseudonym. */
 export type Pseudonym = (canonical: string) => string;
 
+/** An e-mail address or a full name, as providers and certificates like to call people. */
+const NAMES_A_PERSON = /[@\s]|[^\x20-\x7e]/;
+
 /**
  * The truth for the audit: principal, account, grant or the place of the refusal, and which policy. An identifier that a
- * policy has made somebody's name is written as its pseudonym, like every other.
+ * policy or a provider has made somebody's name is written as its pseudonym, like every other; so is an address or a name.
  */
 export class CallNotes {
   constructor(
@@ -20,7 +23,7 @@ export class CallNotes {
   }
 
   caller(call: McpCall, { id, issuer, subject }: Principal): void {
-    const identifier = this.canonical(subject);
+    const identifier = this.canonical(subject) ?? (NAMES_A_PERSON.test(subject) ? subject : undefined);
     call.journal.note('principal', identifier === undefined ? id : `${issuer}:${this.pseudonym(identifier)}`);
   }
 

@@ -150,7 +150,12 @@ export class Gatekeeper {
   }
 
   async #principalOf(call: McpCall): Promise<Principal> {
-    const found = await this.#parts.recognition.principalOf(call.caller.credential, call.signal);
+    const { credential, certificate, refused } = call.caller;
+    if (refused !== undefined) {
+      call.journal.note('principal', null);
+      throw refused(call.correlationId);
+    }
+    const found = await this.#parts.recognition.principalOf(credential, call.signal, certificate);
     if (found.ok) return found.principal;
     call.journal.note('principal', null);
     throw refusedCall(this.#refusal(call, found.problem, ANCHORS.issuers), call.kind, true);

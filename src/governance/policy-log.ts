@@ -5,7 +5,12 @@ import type { LoadedPolicy, LocatedDiagnostic, LocatedPlace } from './policy-fil
  * Every finding about the policy as a line of the log, and what a policy declares that this version does not serve: nobody
  * is recognised by such an issuer, and nothing of such an upstream is shown.
  */
-export function logDiagnostics(log: EventLog, { diagnostics, policy, version, locate }: LoadedPolicy): void {
+export function logDiagnostics(
+  log: EventLog,
+  { diagnostics, policy, version, locate }: LoadedPolicy,
+  /** A header for certificates is configured. */
+  mtls = false,
+): void {
   for (const diagnostic of diagnostics) {
     const fields = { ...fieldsOf(diagnostic), policy_version: version };
     if (diagnostic.severity === 'error') log.error('policy_diagnostic', fields);
@@ -13,8 +18,11 @@ export function logDiagnostics(log: EventLog, { diagnostics, policy, version, lo
   }
   if (policy === undefined) return;
   const place = (pointer: string): Fields => ({ pointer, ...linesOf({ position: locate(pointer) }) });
-  for (const { id, kind, path } of policy.issuers.values())
-    if (kind !== 'static-key') log.warning('issuer_not_served', { issuer: id, kind, ...place(path) });
+  const certificates = [...policy.issuers.values()].filter(({ kind }) => kind === 'mtls');
+  // One header names one subject and not who vouches for it: two issuers of this kind could not be told apart.
+  if (!mtls || certificates.length > 1)
+    for (const { id, kind, path } of certificates)
+      log.warning('issuer_not_served', { issuer: id, kind, ...place(path) });
   for (const [id, { transport, path }] of policy.upstreams)
     if (transport.kind !== 'local') log.warning('upstream_not_served', { upstream: id, ...place(path) });
   log.info('policy_loaded', {

@@ -2,6 +2,7 @@
  * What the shell must supply around the pure core. Input ports gather facts before a decision and are not asked again;
  * output ports execute what was decided and never influence it. The instant is not a port but a function.
  */
+import type { ForwardedCertificate } from '../mcp/call.js';
 import type { AccountId, Charge, Consumption, PrincipalProblem, ResolvedPrincipal } from './core/index.js';
 
 /** Milliseconds since the epoch. */
@@ -15,9 +16,10 @@ export type Recognition =
 /**
  * Who is calling. `presented` is the credential as it came, empty when there was none; it is an argument and is kept
  * nowhere. Never answers a principal whose credential was not validated, and never throws for a bad one.
+ * `certificate`: what a proxy says about the client's, where the configuration names one.
  */
 export interface PrincipalResolver {
-  resolve(presented: string, signal: AbortSignal): Promise<Recognition>;
+  resolve(presented: string, signal: AbortSignal, certificate?: ForwardedCertificate): Promise<Recognition>;
 }
 export const PRINCIPAL_RESOLVER = Symbol('PRINCIPAL_RESOLVER');
 

@@ -1,3 +1,4 @@
+import type { ForwardedCertificate } from '../mcp/call.js';
 import { type Canonical, normalisePrincipal, type Principal, type PrincipalProblem } from './core/index.js';
 import type { PrincipalResolver } from './ports.js';
 import type { ServedPolicy } from './served-policy.js';
@@ -16,8 +17,8 @@ export class Recognition {
     private readonly canonical: Canonical,
   ) {}
 
-  async principalOf(credential: string, signal: AbortSignal): Promise<Recognised> {
-    const found = await this.resolver.resolve(credential, signal);
+  async principalOf(credential: string, signal: AbortSignal, certificate?: ForwardedCertificate): Promise<Recognised> {
+    const found = await this.resolver.resolve(credential, signal, certificate);
     if (!found.ok) return found;
     const issuer = this.served.policy.issuers.get(found.principal.issuer);
     return normalisePrincipal(issuer, found.principal, this.canonical);

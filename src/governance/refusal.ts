@@ -30,6 +30,9 @@ export function refusedCall(refused: Refused, kind: CallKind, unauthenticated = 
 /** A list that is refused: an error, because clients show an empty list as "connected, no tools". */
 export const refusedList = (refused: Refused): CallError => asError(refused, { jsonRpcCode: UNAUTHENTICATED });
 
+/** Somebody who is recognised and may do nothing here: an error whatever was asked for. */
+export const refusedOutright = (refused: Refused): CallError => asError(refused, { jsonRpcCode: DENIED });
+
 /** A list is no call and has no id of its own; with this one its caller finds the audit's record of the refusal. */
 export const newRequestId = (): string => randomUUID().replaceAll('-', '');
 

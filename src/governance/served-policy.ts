@@ -1,9 +1,11 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import type { CatalogueItem, Policy } from './core/index.js';
 import { loadPolicy, type LoadedPolicy } from './policy-file/load-policy.js';
 import type { Locate } from './policy-file/positions.js';
-import { MAX_ARTEFACT_BYTES } from './policy-file/yaml-text.js';
+import { policyText } from './policy-source/policy-text.js';
+
+export { loadText } from './policy-source/file-text.js';
+export { PolicyFormError } from './policy-source/specifier.js';
+export { PolicyUnreachableError } from './policy-source/unreachable.js';
 
 /** What a server obeys: compiled once, before anything listens, and never changed. */
 export interface ServedPolicy {
@@ -12,45 +14,24 @@ export interface ServedPolicy {
   readonly locate: Locate;
 }
 
-/** The file could not be read; `code` is the system's (`ENOENT`). Neither path nor content is in it. */
-export class PolicyUnreachableError extends Error {
-  override readonly name = 'PolicyUnreachableError';
-
-  constructor(readonly code: string) {
-    super(`the policy file cannot be read (${code})`);
-  }
-}
-
 /** The schemes that this version has a reader for. */
-export const SECRET_SCHEMES: readonly string[] = ['env', 'file'];
+export const SECRET_SCHEMES: readonly string[] = ['env', 'file', 'vault', 'oauth+https', 'oauth+http'];
 
 export interface PolicyFileOptions {
   readonly local: readonly CatalogueItem[];
   readonly purpose?: 'validate' | 'serve';
 }
 
-/** Reads and compiles a policy file. Contacts nothing. Rejects with a PolicyUnreachableError. */
-export async function loadPolicyFile(path: string, { local, purpose }: PolicyFileOptions): Promise<LoadedPolicy> {
-  const text = await loadText(path);
-  return loadPolicy(text, { catalogue: { local }, secretSchemes: SECRET_SCHEMES, ...(purpose && { purpose }) });
-}
-
-/** UTF-8, at most one byte more than an artefact may have, which its reader then refuses. Rejects with a PolicyUnreachableError. */
-export async function loadText(path: string): Promise<string> {
-  try {
-    // Non-blocking, because opening a named pipe that nobody writes to would hang the start.
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const bytes = Buffer.alloc(MAX_ARTEFACT_BYTES + 1);
-      let length = 0;
-      for (let count = -1; count !== 0 && length < bytes.length; length += count)
-        count = (await file.read(bytes, length, bytes.length - length)).bytesRead;
-      return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length));
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new PolicyUnreachableError(typeof code === 'string' ? code : 'unknown');
-  }
+/**
+ * Reads and compiles a policy: a file, and then nothing is contacted, or from where else it is written to be. Rejects with a
+ * PolicyFormError or a PolicyUnreachableError.
+ */
+export async function loadPolicyFile(written: string, { local, purpose }: PolicyFileOptions): Promise<LoadedPolicy> {
+  const { text, version } = await policyText(written);
+  const loaded = loadPolicy(text, {
+    catalogue: { local },
+    secretSchemes: SECRET_SCHEMES,
+    ...(purpose && { purpose }),
+  });
+  return version === undefined ? loaded : { ...loaded, version };
 }

@@ -23,7 +23,7 @@ export class GovernedVisibility implements Visibility {
   ) {}
 
   async view(caller: Caller, signal: AbortSignal): Promise<CatalogueView> {
-    const recognised = await this.recognition.principalOf(caller.credential, signal);
+    const recognised = await this.recognition.principalOf(caller.credential, signal, caller.certificate);
     if (!recognised.ok) {
       const { problem: code } = recognised;
       const requestId = newRequestId();

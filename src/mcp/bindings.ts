@@ -2,8 +2,17 @@ import type { NestInterceptor } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
 import { CatalogueError } from './catalogue-error.js';
 import { CHANGE_BUS, type ChangeBus } from './changes.js';
-import { CALL_STEPS, CALL_TRACER, CATALOGUE_SOURCES, LIST_JOURNAL, VISIBILITY } from './ports.js';
-import type { CallTracer, CatalogueSource, ListJournal, Visibility } from './ports.js';
+import type { CertificateHeader } from './edge/certificate-header.js';
+import {
+  CALL_STEPS,
+  CALL_TRACER,
+  CATALOGUE_SOURCES,
+  CERTIFICATE_HEADER,
+  CHALLENGER,
+  LIST_JOURNAL,
+  VISIBILITY,
+} from './ports.js';
+import type { CallTracer, CatalogueSource, Challenger, ListJournal, Visibility } from './ports.js';
 
 /** Lower-case name of the header that carries the caller's credential; `authorization` when nobody binds it. */
 export const CREDENTIAL_HEADER = Symbol('CREDENTIAL_HEADER');
@@ -45,6 +54,14 @@ export class Bindings {
 
   get credentialHeader(): string {
     return (this.one<string>(CREDENTIAL_HEADER) ?? 'authorization').toLowerCase();
+  }
+
+  get certificateHeader(): CertificateHeader | undefined {
+    return this.one<CertificateHeader>(CERTIFICATE_HEADER);
+  }
+
+  get challenger(): Challenger | undefined {
+    return this.one<Challenger>(CHALLENGER);
   }
 
   get changes(): ChangeBus | undefined {

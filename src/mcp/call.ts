@@ -1,13 +1,23 @@
 import type { Round } from './asking/round.js';
 import type { CallStream } from './call-stream.js';
+import type { CallError } from './errors.js';
 import type { CallSpan } from './observation.js';
 
 export type CallKind = 'tool' | 'resource' | 'prompt';
+
+/**
+ * What a proxy says about the certificate of its client. `forged`: the header came from somebody who is no listed proxy, or
+ * more than once.
+ */
+export type ForwardedCertificate = { readonly kind: 'vouched'; readonly text: string } | { readonly kind: 'forged' };
 
 /** Who is asking, as far as the transport can tell. The credential is an argument and is kept nowhere else. */
 export interface Caller {
   /** Value of the credential header without a leading `Bearer `; empty when the header is missing. */
   readonly credential: string;
+  readonly certificate?: ForwardedCertificate;
+  /** The edge has refused this request already, and only its audit is left to do: `decide` throws this. */
+  readonly refused?: (requestId: string) => CallError;
   /** `name/version` as the client says it; unverified. */
   readonly client?: string;
   /** `Accept-Language` of the request. */

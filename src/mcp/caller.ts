@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Caller } from './call.js';
+import type { Caller, ForwardedCertificate } from './call.js';
 import type { ParentSpan } from './observation.js';
 
 /** Longest text that is taken over from a header or from `clientInfo`, in UTF-16 units. */
@@ -20,12 +20,18 @@ const SAMPLED = 1;
  * Who is asking, from the headers and, in the 2026 era, from the `_meta` of the message. Nothing of it is verified here;
  * in the 2025 era a stateless request names no client, so the User-Agent stands in.
  */
-export function callerOf(headers: IncomingHttpHeaders, body: unknown, credentialHeader: string): Caller {
+export function callerOf(
+  headers: IncomingHttpHeaders,
+  body: unknown,
+  credentialHeader: string,
+  certificate?: ForwardedCertificate,
+): Caller {
   const info = metaOf(body)?.[CLIENT_INFO];
   return {
     credential: credentialOf(headers[credentialHeader]),
     client: (isRecord(info) ? nameAndVersion(info) : undefined) ?? short(headers['user-agent']),
     language: short(headers['accept-language']),
+    ...(certificate && { certificate }),
   };
 }
 

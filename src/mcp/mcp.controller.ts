@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { All, Controller, Req, Res, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -6,24 +7,29 @@ import { CallGate } from './call-gate.js';
 import { Bindings } from './bindings.js';
 import { callerOf, parentSpanOf } from './caller.js';
 import { AllowLists } from './edge/allow-lists.js';
+import type { CertificateHeader } from './edge/certificate-header.js';
+import { answerChallenge, resourceOf } from './edge/challenge.js';
 import { BodyReader } from './edge/body-reader.js';
 import { allowOrigin, answerPreflight } from './edge/cors.js';
 import { openFrontDoor } from './edge/front-door.js';
 import * as refusals from './edge/refusal.js';
 import { refuse, type Refusal } from './edge/refusal.js';
-import type { CallTracer } from './ports.js';
+import type { Inbound } from './inbound.js';
+import type { CallTracer, Challenger } from './ports.js';
 import { ProtocolEngine } from './protocol/engine.js';
 
 const PATH = 'mcp';
 
 /**
  * The edge of /mcp, in this order: method, Host, Origin, room for one more call, size and type and time of the body, its
- * JSON. Then the protocol takes over. Every refusal is a JSON-RPC error.
+ * JSON; where callers are challenged, who it is. Then the protocol takes over. Every refusal is a JSON-RPC error.
  */
 @Controller(PATH)
 export class McpController implements OnApplicationBootstrap {
   #credentialHeader = 'authorization';
   #tracer: CallTracer | undefined;
+  #certificates: CertificateHeader | undefined;
+  #challenger: Challenger | undefined;
   readonly #log;
 
   constructor(
@@ -40,6 +46,8 @@ export class McpController implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.#credentialHeader = this.bindings.credentialHeader;
+    this.#certificates = this.bindings.certificateHeader;
+    this.#challenger = this.bindings.challenger;
     this.#tracer = this.bindings.tracer;
     const server = this.host.httpAdapter.getHttpServer() as Server;
     openFrontDoor(server, `/${PATH}`, (req, res) => void this.handle(req, res));
@@ -92,9 +100,36 @@ export class McpController implements OnApplicationBootstrap {
     if (exchange === undefined) return refuse(req, res, this.noRoom());
     const message = parsed(text);
     if (message === undefined) return refuse(req, res, refusals.BROKEN_JSON);
-    const caller = callerOf(req.headers, message, this.#credentialHeader);
+    const caller = callerOf(req.headers, message, this.#credentialHeader, this.#certificates?.of(req));
     const parent = parentSpanOf(req.headers, message);
-    await this.protocol.handle(req, res, message, { exchange, caller, parent, tracer: this.#tracer });
+    const inbound = { exchange, caller, parent, tracer: this.#tracer };
+    try {
+      if (await this.challenged(req, res, message, inbound)) return;
+      await this.protocol.handle(req, res, message, inbound);
+    } catch (error) {
+      if (!exchange.isCut || error !== exchange.signal.reason) throw error;
+    }
+  }
+
+  /** A call that is refused here walks its steps all the same: the audit has it, and its id is what the caller is told. */
+  private async challenged(
+    req: IncomingMessage,
+    res: ServerResponse,
+    message: unknown,
+    inbound: Inbound,
+  ): Promise<boolean> {
+    const challenger = this.#challenger;
+    const challenge = await challenger?.challenge(inbound.caller, inbound.exchange.signal);
+    if (challenger === undefined || challenge === undefined) return false;
+    const { refusal } = challenge;
+    let told = await this.protocol.refuse(message, { ...inbound, caller: { ...inbound.caller, refused: refusal } });
+    if (told === undefined) {
+      const requestId = randomUUID().replaceAll('-', '');
+      told = refusal(requestId);
+      challenger.refused(told.code, requestId);
+    }
+    answerChallenge(res, message, challenge, told, resourceOf(challenger.resource, req.headers.host));
+    return true;
   }
 }
 

@@ -7,6 +7,7 @@ import { CallGate } from './call-gate.js';
 import { Catalogue } from './catalogue.js';
 import { AllowLists } from './edge/allow-lists.js';
 import { BodyReader } from './edge/body-reader.js';
+import { ResourceMetadataController } from './edge/resource-metadata.controller.js';
 import { ErrorFilter } from './error.filter.js';
 import { HttpSettings } from './http.settings.js';
 import { McpController } from './mcp.controller.js';
@@ -25,7 +26,7 @@ const LOGGER = 'mcp_corp.tools';
  */
 @Module({
   imports: [DiscoveryModule],
-  controllers: [McpController],
+  controllers: [McpController, ResourceMetadataController],
   providers: [
     ValidateInterceptor,
     {

@@ -1,5 +1,6 @@
 import type { Caller, CallKind, McpCall } from './call.js';
 import type { CompiledEntry } from './catalogue-entry.js';
+import type { Challenge } from './edge/challenge.js';
 import type { CallEnding, CallSpan, ParentSpan } from './observation.js';
 
 /** The ordered interceptors of every call: audit → decide → validate → consume. Bound in app.module.ts, in this order. */
@@ -56,3 +57,18 @@ export interface CallTracer {
   begin(entry: CompiledEntry, parent: ParentSpan | undefined): CallSpan;
 }
 export const CALL_TRACER = Symbol('CALL_TRACER');
+
+/** Asked about every message before the protocol sees it. Not bound = nobody is challenged. */
+export interface Challenger {
+  /** Public URL of /mcp; absent = what the client called it. */
+  readonly resource?: string;
+  /** Undefined: let it in. Rejects only when `signal` is aborted. */
+  challenge(caller: Caller, signal: AbortSignal): Promise<Challenge | undefined>;
+  /** A request that was not a call has been refused: calls are in the audit. */
+  refused(code: string, requestId: string): void;
+  metadata(): Promise<{ readonly authorizationServers: readonly string[]; readonly scopes: readonly string[] }>;
+}
+export const CHALLENGER = Symbol('CHALLENGER');
+
+/** Where a proxy says whose certificate it has verified: a `CertificateHeader`. Not bound = no header says so. */
+export const CERTIFICATE_HEADER = Symbol('CERTIFICATE_HEADER');

@@ -107,6 +107,7 @@ const issuerOf = (issuer: IssuerDocument, index: number): Issuer => ({
   ...(issuer.secret !== undefined && { secretRef: issuer.secret.ref }),
   ...(issuer.discovery !== undefined && { discovery: issuer.discovery }),
   ...(issuer.audience !== undefined && { audience: issuer.audience }),
+  ...(issuer.scopes !== undefined && { scopes: issuer.scopes }),
 });
 
 const entryOfMapping = (mapping: Mapping): GovernedEntry => ({

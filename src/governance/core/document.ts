@@ -53,6 +53,7 @@ export interface IssuerDocument {
   readonly kind: IssuerKind;
   readonly discovery?: string;
   readonly audience?: string;
+  readonly scopes?: readonly string[];
   readonly subject?: string;
   readonly secret?: SecretDocument;
   readonly attributes?: Readonly<Record<string, string>>;

@@ -12,6 +12,7 @@ export const PRINCIPAL_PROBLEMS = [
   'credential_invalid',
   'credential_expired',
   'issuer_unknown',
+  'scope_insufficient',
 ] as const;
 export type PrincipalProblem = (typeof PRINCIPAL_PROBLEMS)[number];
 
@@ -25,6 +26,8 @@ export interface Issuer {
   readonly secretRef?: string;
   readonly discovery?: string;
   readonly audience?: string;
+  /** What a token must be good for before anybody is recognised by it (oidc). */
+  readonly scopes?: readonly string[];
   readonly path: Pointer;
 }
 

@@ -123,6 +123,10 @@ export const ARTEFACT_SCHEMA: JsonSchema = {
       {
         discovery: { type: 'string', pattern: '^https?://[^\\s/]+', description: 'http or https' },
         audience: text('expected `aud` of a token (oidc)'),
+        scopes: array(
+          { type: 'string', pattern: '^[!#-\\[\\]-~]+$' },
+          { description: 'scopes that a token must all have (oidc)' },
+        ),
         subject: text('whom the key identifies (static-key)'),
         secret: ref('secret'),
         attributes: attributes(

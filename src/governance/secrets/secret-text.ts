@@ -1,8 +1,8 @@
 /**
- * A secret behind a reference. Law: no error says the secret, its reference or its path; what went wrong is one of three
+ * A secret behind a reference. Law: no error says the secret, its reference or its path; what went wrong is one of five
  * words. Each scheme has one reader; what no reader knows cannot be had.
  */
-export type SecretProblem = 'unknown_scheme' | 'absent' | 'unreadable';
+export type SecretProblem = 'unknown_scheme' | 'absent' | 'unreadable' | 'refused' | 'unreachable';
 
 export class SecretError extends Error {
   override readonly name = 'SecretError';

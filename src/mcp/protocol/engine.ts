@@ -8,12 +8,15 @@ import {
 } from '@modelcontextprotocol/server';
 import type { EventLog } from '../../logging/event-log.js';
 import type { CallGate } from '../call-gate.js';
+import type { CallKind } from '../call.js';
 import type { Catalogue } from '../catalogue.js';
 import type { ChangeBus } from '../changes.js';
 import { BUSY, STOPPING, refuse } from '../edge/refusal.js';
+import type { CallError } from '../errors.js';
 import type { Inbound } from '../inbound.js';
 import { isRecord } from '../json-schema.js';
-import type { Result } from '../results.js';
+import { RpcFailure, type Result } from '../results.js';
+import { startCall } from '../start-call.js';
 import { Answer, acceptsEventStream } from './answer.js';
 import { Delegate } from './delegate.js';
 import { DirectAnswers, streamOf } from './direct-call.js';
@@ -98,6 +101,25 @@ export class ProtocolEngine implements OnApplicationBootstrap {
       return this.#delegate.stateless(req, res, body, inbound);
     }
     await this.handleLegacy(req, res, body as JSONRPCRequest, inbound);
+  }
+
+  /**
+   * Lets a call that the edge refuses walk its steps, so that the audit has it. Resolves to what it was refused with;
+   * undefined when the message is no call, of which no audit is kept.
+   */
+  async refuse(body: unknown, inbound: Inbound): Promise<Refused | undefined> {
+    const call = callIn(body);
+    if (call === undefined) return undefined;
+    const entry = this.catalogue.find(call.kind, call.name);
+    const input = call.kind === 'resource' ? entry.address?.(call.name) : call.input;
+    try {
+      await startCall(entry, input, inbound);
+    } catch (error) {
+      if (!(error instanceof RpcFailure)) throw error;
+      const { code: jsonRpcCode, message, data } = error;
+      return { jsonRpcCode, message, data, code: String(data?.['code']) };
+    }
+    throw new Error('a call that the edge has refused was not refused by its steps');
   }
 
   /** Ends the open `subscriptions/listen` streams with their proper result, and refuses new ones. First step of a stop. */
@@ -190,6 +212,24 @@ export class ProtocolEngine implements OnApplicationBootstrap {
   private answer(req: IncomingMessage, res: ServerResponse): Answer {
     return new Answer(res, acceptsEventStream(req.headers), (value) => this.catalogue.serialised(value));
   }
+}
+
+/** What a refused call is told. */
+type Refused = Pick<CallError, 'code' | 'message' | 'data' | 'jsonRpcCode'>;
+
+const CALLS = new Map<unknown, readonly [kind: CallKind, named: string]>([
+  ['tools/call', ['tool', 'name']],
+  ['prompts/get', ['prompt', 'name']],
+  ['resources/read', ['resource', 'uri']],
+]);
+
+function callIn(
+  body: unknown,
+): { readonly kind: CallKind; readonly name: string; readonly input: unknown } | undefined {
+  const [kind, named = ''] = (isRecord(body) && CALLS.get(body['method'])) || [];
+  const params = isRecord(body) && isRecord(body['params']) ? body['params'] : {};
+  const name = params[named];
+  return kind === undefined || typeof name !== 'string' ? undefined : { kind, name, input: params['arguments'] };
 }
 
 /** All three headers literally as the body says: then nothing is left for the SDK's checks to find. */

@@ -74,6 +74,9 @@ export const checkIssuers: Check = ({ document, options }) => {
   return findings;
 };
 
+/** `oauth+https://…`: a token is asked for there (spec §3.5). */
+const OAUTH = 'oauth+';
+
 export const checkAccounts: Check = ({ document, options }) => {
   const used = new Set(document.grants.map(({ using }) => using));
   const unused = document.accounts.flatMap(({ id }, index) =>
@@ -89,12 +92,18 @@ export const checkAccounts: Check = ({ document, options }) => {
       secret === undefined ? [] : [{ ref: secret.ref, path: `${ANCHORS.issuers}/${index}/secret/ref` }],
     ),
   ];
+  // A token endpoint is told a client's secret: never in the clear (spec 0038).
+  const insecure = references.flatMap(({ ref, path }) =>
+    ref.startsWith(OAUTH) && isPlaintextUrl(ref.slice(OAUTH.length))
+      ? [error('insecure_url', path, 'only https, or http to a loopback address')]
+      : [],
+  );
   // Only the scheme is named: the rest of a reference is nobody's business.
   const unknown = references.flatMap(({ ref, path }) => {
     const scheme = ref.slice(0, ref.indexOf(':'));
-    return schemes.has(scheme)
-      ? []
-      : [warning('unknown_secret_scheme', path, `nothing here can read a '${scheme}' reference`)];
+    // What a token endpoint gives changes, so it is nobody's key.
+    const readable = schemes.has(scheme) && !(path.startsWith(ANCHORS.issuers) && scheme.startsWith(OAUTH));
+    return readable ? [] : [warning('unknown_secret_scheme', path, `nothing here can read a '${scheme}' reference`)];
   });
-  return [...unused, ...unknown];
+  return [...unused, ...insecure, ...unknown];
 };

@@ -73,12 +73,13 @@ describe('a principal', () => {
     );
   });
 
-  it('fails to be recognised in four ways, told apart', () => {
+  it('fails to be recognised in the four ways of the spec and for want of a scope, told apart', () => {
     expect(PRINCIPAL_PROBLEMS).toEqual([
       'credential_missing',
       'credential_invalid',
       'credential_expired',
       'issuer_unknown',
+      'scope_insufficient',
     ]);
   });
 });
