@@ -1,5 +1,6 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type * as RedisModule from '@redis/client';
+import { TimeLimitError } from '../../connectors/bounded.js';
 import type { EventLog } from '../../logging/event-log.js';
 import type { Clock } from '../../resilience/clock.js';
 import type { Charge } from '../core/index.js';
@@ -73,14 +74,22 @@ export class RedisUsage implements UsageStore, OnApplicationShutdown {
     const link = (this.#link ??= this.#open());
     return new Promise((resolve, reject) => {
       // A server that does not answer one command answers no other: the connection is given up, and all that wait on it.
+      let answered = false;
       const cancel = this.parts.clock.after(ANSWER_MS, () => {
-        this.#drop(link);
-        reject(new Error('the usage store does not answer'));
+        // After whatever has arrived is read: this process may have been the slow one.
+        setImmediate(() => {
+          if (answered) return;
+          this.#drop(link);
+          reject(new TimeLimitError());
+        });
       });
       link.ready
         .then(() => link.client.sendCommand(command))
         .then(resolve, reject)
-        .finally(cancel);
+        .finally(() => {
+          answered = true;
+          cancel();
+        });
     });
   }
 

@@ -8,6 +8,7 @@ import { systemClock } from '../../../../src/resilience/clock.js';
 import { makeCertificate } from '../../../support/certificates.js';
 import { startRawServer } from '../../../support/http-server.js';
 import { NO_REDIS, RedisProcess } from '../../../support/redis.js';
+import { until } from '../../../support/until.js';
 
 const { signal } = new AbortController();
 const logged: string[] = [];
@@ -166,9 +167,14 @@ described(`usage in Redis${NO_REDIS === undefined ? '' : ` (skipped: ${NO_REDIS}
   it('is not known with a wrong password, or from a server that may not write', async () => {
     await expect(usageOf(redis.url.replace('clave', 'otra')).tryConsume([calls('x', 1)], 0, signal)).rejects.toThrow();
     await look((client) => client.sendCommand(['REPLICAOF', '127.0.0.1', '1']));
-    await expect(usageOf(redis.url).tryConsume([calls('x', 1)], 0, signal)).rejects.toThrow('READONLY');
+    const refused = () => usageOf(redis.url).tryConsume([calls('x', 1)], 0, signal);
+    // On a busy machine it may be its time that is over first.
+    await until(async () => {
+      const outcome = await refused().catch((error: Error) => error.message);
+      return typeof outcome === 'string' && outcome.includes('READONLY');
+    });
     await look((client) => client.sendCommand(['REPLICAOF', 'NO', 'ONE']));
-    expect(logged.some((event) => event.includes('READONLY'))).toBe(true);
+    expect(logged.some((event) => event.includes('READONLY') || event.includes('ETIMEDOUT'))).toBe(true);
   });
 
   it('is asked for over TLS that is verified, also where the environment says not to', async () => {
