@@ -130,6 +130,7 @@ async function startEngine(stage) {
     const { stdout } = await own.tryDocker(['ps', '-aq']);
     const containers = stdout.split('\n').filter(Boolean);
     if (containers.length > 0) await own.tryDocker(['rm', '-f', ...containers]);
+    await own.tryDocker(['network', 'prune', '-f']);
   });
   return own;
 }
