@@ -82,7 +82,8 @@ async function installPackages(stage) {
 /** @param {import('./stage.mjs').Stage} stage */
 async function startEngine(stage) {
   const home = mkdtempSync(path.join(tmpdir(), 'mcp-corp-engine-'));
-  stage.afterwards(async () => rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 500 }));
+  // A program of its own: removing in this process would hold up the clock that bounds the clean-up.
+  stage.afterwards(() => run('rm', ['-rf', home], { timeoutMs: 100_000 }));
   const forwarding = readFileSync(FORWARDING, 'utf8');
   const firewall = await firewallNow();
   stage.afterwards(async () => {
@@ -130,6 +131,7 @@ async function startEngine(stage) {
     const { stdout } = await own.tryDocker(['ps', '-aq']);
     const containers = stdout.split('\n').filter(Boolean);
     if (containers.length > 0) await own.tryDocker(['rm', '-f', ...containers]);
+    await own.tryDocker(['network', 'prune', '-f']);
   });
   return own;
 }

@@ -2,10 +2,10 @@
 /** What an engine leaves in the machine's firewall and links when it ends, and how to take exactly that away again. */
 import { attempt, run } from './commands.mjs';
 
-const TABLES = ['filter', 'nat'];
-const BRIDGES = ['docker0', 'docker_gwbridge'];
-/** Rules of an engine name its chains, its bridges, or the networks that it gives to bridges. */
-const OF_AN_ENGINE = /DOCKER|docker|br-[0-9a-f]{12}|172\.(?:1[6-9]|2\d|3[01])\.|ingress/i;
+const TABLES = ['filter', 'nat', 'mangle'];
+const BRIDGE = /^(?:docker0|docker_gwbridge|br-[0-9a-f]{12})$/;
+/** Rules of an engine name its chains, its bridges, the networks that it gives to bridges, or the port of its overlay networks. */
+const OF_AN_ENGINE = /DOCKER|docker|br-[0-9a-f]{12}|172\.(?:1[6-9]|2\d|3[01])\.|dport 4789/i;
 
 /** @typedef {{ rules: Map<string, string[]>, links: string[] }} Firewall */
 
@@ -35,7 +35,7 @@ export async function restoreFirewall(before) {
       if (!(now.rules.get(table) ?? []).includes(policy)) await run('iptables', ['-t', table, ...words(policy)]);
     }
   }
-  for (const link of now.links.filter((each) => BRIDGES.includes(each) && !before.links.includes(each))) {
+  for (const link of now.links.filter((each) => BRIDGE.test(each) && !before.links.includes(each))) {
     await attempt('ip', ['link', 'delete', link]);
   }
 }
