@@ -1,4 +1,4 @@
-import { Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
+import { Module, type DynamicModule, type NestInterceptor, type Provider, type Type } from '@nestjs/common';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
 import { AuditSettings } from './audit/audit.settings.js';
@@ -125,15 +125,19 @@ function governance(settings: Settings, served: ServedPolicy): DynamicModule {
   return GovernanceModule.register({ served, canonical: canonicalBy(rules), pseudonym });
 }
 
-/** Who is looked at for the metrics. */
-const FIGURES = {
-  inject: [ConnectorRegistry, AuditTrail, CallGate],
-  useFactory: (registry: ConnectorRegistry, trail: AuditTrail, gate: CallGate) => ({
-    sources: () => registry.figures(),
-    trail: () => trail.figures(),
-    inFlight: () => gate.inFlight,
-  }),
-};
+/** Told, once the application is built, what there is to be looked at for the metrics. */
+const FIGURES = Symbol('FIGURES');
+
+function figuresFor({ metrics }: Observability): Provider[] {
+  if (metrics === undefined) return [];
+  const useFactory = (registry: ConnectorRegistry, trail: AuditTrail, gate: CallGate) =>
+    metrics.attach({
+      sources: () => registry.figures(),
+      trail: () => trail.figures(),
+      inFlight: () => gate.inFlight,
+    });
+  return [{ provide: FIGURES, inject: [ConnectorRegistry, AuditTrail, CallGate], useFactory }];
+}
 
 /** The walk of one call, as a list. */
 @Module({})
@@ -177,7 +181,7 @@ export class AppModule {
           useFactory: (...steps: NestInterceptor[]) => steps,
         },
         { provide: CREDENTIAL_HEADER, useValue: settings.get(GovernanceSettings).keyHeader },
-        ...(observability === undefined ? [] : ObservabilityModule.attach(observability, FIGURES)),
+        ...(observability === undefined ? [] : figuresFor(observability)),
         ...(slots > 0 ? [{ provide: CALL_LIMIT, useValue: slots * CALLS_PER_SLOT }] : []),
       ],
     };
