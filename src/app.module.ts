@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
+import { Module, type DynamicModule, type NestInterceptor, type Provider, type Type } from '@nestjs/common';
 import { AuditTrail } from './audit/audit-trail.js';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
@@ -148,15 +148,19 @@ function governance(settings: Settings, served: ServedPolicy, parts: Parts): Dyn
   });
 }
 
-/** Who is looked at for the metrics. */
-const FIGURES = {
-  inject: [ConnectorRegistry, AuditTrail, CallGate],
-  useFactory: (registry: ConnectorRegistry, trail: AuditTrail, gate: CallGate) => ({
-    sources: () => registry.figures(),
-    trail: () => trail.figures(),
-    inFlight: () => gate.inFlight,
-  }),
-};
+/** Told, once the application is built, what there is to be looked at for the metrics. */
+const FIGURES = Symbol('FIGURES');
+
+function figuresFor({ metrics }: Observability): Provider[] {
+  if (metrics === undefined) return [];
+  const useFactory = (registry: ConnectorRegistry, trail: AuditTrail, gate: CallGate) =>
+    metrics.attach({
+      sources: () => registry.figures(),
+      trail: () => trail.figures(),
+      inFlight: () => gate.inFlight,
+    });
+  return [{ provide: FIGURES, inject: [ConnectorRegistry, AuditTrail, CallGate], useFactory }];
+}
 
 /** The walk of one call, as a list. */
 @Module({})
@@ -208,7 +212,7 @@ export class AppModule {
           },
         },
         { provide: CREDENTIAL_HEADER, useValue: settings.get(GovernanceSettings).keyHeader },
-        ...(observability === undefined ? [] : ObservabilityModule.attach(observability, FIGURES)),
+        ...(observability === undefined ? [] : figuresFor(observability)),
         ...(slots > 0 ? [{ provide: CALL_LIMIT, useValue: slots * CALLS_PER_SLOT }] : []),
       ],
     };

@@ -1,13 +1,9 @@
-import { Module, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { EXECUTOR_OBSERVER } from '../connectors/connectors.module.js';
 import { CALL_OBSERVER, CALL_TRACER } from '../mcp/ports.js';
 import { BearerToken } from './bearer-token.js';
 import { EXPOSITION, MetricsController } from './metrics.controller.js';
-import type { Figures } from './metrics/metrics.js';
 import type { Observability } from './observability.js';
-
-/** Told what there is to be looked at, once the application is built. */
-const ATTACHED = Symbol('ATTACHED');
 
 /** Binds the ports of whoever is looked at. What is off is not bound. */
 @Module({})
@@ -40,14 +36,5 @@ export class ObservabilityModule {
       ],
       exports: observers.map((provider) => (provider as { provide: symbol }).provide),
     };
-  }
-
-  /** For the one module that sees everybody whose figures are shown. */
-  static attach(
-    { metrics }: Observability,
-    { inject, useFactory }: Pick<FactoryProvider<Figures>, 'inject' | 'useFactory'>,
-  ): Provider[] {
-    if (metrics === undefined) return [];
-    return [{ provide: ATTACHED, inject, useFactory: async (...parts) => metrics.attach(await useFactory(...parts)) }];
   }
 }

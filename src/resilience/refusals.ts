@@ -35,7 +35,7 @@ export class Refusals {
     }
     if (refusal instanceof SaturatedError) this.#saturated.add(now);
     if (refusal instanceof RateLimitedError) this.#rateLimited.add(now);
-    trace?.ended(refusal.code as RefusalCode);
+    trace?.ended(refusal.code);
     this.observer.refused?.(this.source, refusal.code as RefusalCode, waited);
   }
 }

@@ -22,7 +22,7 @@ export class ToldExporter implements SpanExporter {
     this.#outsideCalls(() =>
       this.exporter.export(spans, (result) => {
         // 0 is ExportResultCode.SUCCESS.
-        const failed = result.code !== 0;
+        const failed = Number(result.code) !== 0;
         this.delivered(spans.length, !failed);
         if (failed !== this.#failing) this.#tell(failed, spans.length);
         report(result);
