@@ -1,4 +1,4 @@
-# The base can be any image with Node >= 22.12 on PATH. A tag moves: for a release give the digest that was tested,
+# The base can be any image with Node >= 22.15 on PATH. A tag moves: for a release give the digest that was tested,
 #   docker build --build-arg BASE_IMAGE=node:24-bookworm-slim@sha256:…
 # and write it into the release notes; `docker image inspect --format '{{index .RepoDigests 0}}' node:24-bookworm-slim` prints it.
 ARG BASE_IMAGE=node:24-bookworm-slim
@@ -45,4 +45,4 @@ EXPOSE 8000
 STOPSIGNAL SIGTERM
 # Patient: on a busy node the engine alone takes seconds to start the check, and who is late must not be killed for it.
 HEALTHCHECK --interval=10s --timeout=10s --start-period=30s --retries=3 CMD ["node", "/app/healthcheck.mjs"]
-ENTRYPOINT ["node", "/app/dist/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "/app/dist/main.js"]

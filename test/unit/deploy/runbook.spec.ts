@@ -124,8 +124,15 @@ describe('what the runbook says', () => {
   });
 
   it('has a section for each alert', () => {
-    for (const alert of ['circuit-open', 'refusals', 'saturation', 'slow-p99', 'audit-failing', 'budget-exceeded']) {
-      expect(text).toContain(`\n### ${alert}\n`);
+    for (const alert of [
+      'circuit-open',
+      'refusals',
+      'source-saturated',
+      'slow-calls',
+      'audit-failing',
+      'connection-budget-exceeded',
+    ]) {
+      expect(text).toContain(`\n### alert-${alert}\n`);
     }
   });
 
