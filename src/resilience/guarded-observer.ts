@@ -74,7 +74,7 @@ class GuardedTrace implements RunTrace {
       try {
         this.trace.operating(once);
       } catch (error) {
-        if (answer === undefined) throw error;
+        if (answer === undefined || !('error' in answer) || answer.error !== error) throw error;
       }
     });
     if (answer === undefined) return operation();

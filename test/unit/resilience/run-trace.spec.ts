@@ -70,13 +70,13 @@ describe('a run that is followed', () => {
     };
     for (const trace of [broken, afterwards]) {
       const h = new Harness({ observer: { began: () => trace } });
-      expect(await h.outcome(answersAtOnce)).toBe('success');
+      expect(await h.outcome(answersAtOnce)).toBe('respuesta');
       expect(h.source.uses).toHaveLength(1);
       expect(h.log.named('observer_failed').map(({ fields }) => fields?.['callback'])).toEqual([
         ...['trace.connecting', 'trace.operating', 'trace.ended'],
       ]);
     }
     const none = new Harness({ observer: { began: boom } });
-    expect(await none.outcome(answersAtOnce)).toBe('success');
+    expect(await none.outcome(answersAtOnce)).toBe('respuesta');
   });
 });
