@@ -55,7 +55,11 @@ describe('the Dockerfile', () => {
   });
 
   it('starts, asks and stops without a shell', () => {
-    expect(JSON.parse(last(final.instructions, 'ENTRYPOINT'))).toEqual(['node', '--max-semi-space-size=16', '/app/dist/main.js']);
+    expect(JSON.parse(last(final.instructions, 'ENTRYPOINT'))).toEqual([
+      'node',
+      '--max-semi-space-size=16',
+      '/app/dist/main.js',
+    ]);
     const [, command = ''] = last(final.instructions, 'HEALTHCHECK').split(' CMD ');
     expect(JSON.parse(command)).toEqual(['node', '/app/healthcheck.mjs']);
     expect(all(production.instructions, 'COPY')).toContain('deploy/image/healthcheck.mjs ./');
