@@ -4,7 +4,8 @@ import type { CallStream } from '../call-stream.js';
 import { isRecord } from '../json-schema.js';
 import type { Result } from '../results.js';
 import type { Answer } from './answer.js';
-import type { UsualCall } from './usual-call.js';
+import { hintsOf } from './handlers.js';
+import type { UsualCall, UsualList } from './usual-call.js';
 
 /** What a tool can tell its caller when the request asks for no progress and names no level of log messages. */
 export function streamOf(era: UsualCall['era'], answer: Answer): CallStream {
@@ -32,9 +33,19 @@ class LogMessages implements CallStream {
  */
 export class DirectAnswers {
   readonly #serverInfo: string;
+  /** What follows the tools in the result of a list of the 2026 era. */
+  readonly #modernList: string;
 
   constructor(serverInfo: { readonly name: string; readonly version: string }) {
     this.#serverInfo = `"${SERVER_INFO_META_KEY}":${JSON.stringify(serverInfo)}`;
+    const hints = JSON.stringify(hintsOf('modern')).slice(1, -1);
+    this.#modernList = `,${hints},"resultType":"complete","_meta":{${this.#serverInfo}}`;
+  }
+
+  /** The message as JSON text around `tools`, which is the text of the list. */
+  listText({ era, id }: UsualList, tools: string): string {
+    const rest = era === 'modern' ? this.#modernList : '';
+    return `{"result":{"tools":${tools}${rest}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
   }
 
   /** The message as JSON text; undefined for a result that is not plain. */

@@ -22,9 +22,10 @@ import { Delegate } from './delegate.js';
 import { DirectAnswers, streamOf } from './direct-call.js';
 import { LegacyExchange } from './legacy-exchange.js';
 import { ModernExchange } from './modern-exchange.js';
-import { call, type Kept } from './handlers.js';
+import { call, hintsOf, type Kept } from './handlers.js';
+import { asProtocolError as listed } from './rpc-errors.js';
 import { MODERN_REVISION, ServerFactory } from './server-factory.js';
-import { requestOf, usualCall, withoutArguments, type UsualCall } from './usual-call.js';
+import { requestOf, usualCall, usualList, withoutArguments, type UsualCall, type UsualList } from './usual-call.js';
 
 /** Methods of the 2026 era that are served here, and the parameter that the `Mcp-Name` header must repeat. */
 const NAME_HEADER_SOURCE = new Map<string, string | undefined>([
@@ -81,6 +82,8 @@ export class ProtocolEngine implements OnApplicationBootstrap {
   async handle(req: IncomingMessage, res: ServerResponse, body: unknown, inbound: Inbound): Promise<void> {
     const usual = usualCall(req.headers, body);
     if (usual !== undefined) return this.handleUsual(req, res, body, usual, inbound);
+    const list = usualList(req.headers, body);
+    if (list !== undefined) return this.handleList(req, res, body, list, inbound);
     const outcome = classifyInboundRequest({
       httpMethod: 'POST',
       protocolVersionHeader: header(req, 'mcp-protocol-version'),
@@ -160,9 +163,41 @@ export class ProtocolEngine implements OnApplicationBootstrap {
         throw error;
       };
     }
-    const exchange =
-      era === 'modern' ? new ModernExchange(MODERN, usual.id, answer) : new LegacyExchange(usual.id, answer);
-    await this.#servers.replay(era, end).connect(exchange);
+    await this.replay('tools/call', usual, answer, body, end);
+  }
+
+  /** The same for the list of tools: what is asked for most after calls, and its text has been made before. */
+  private async handleList(
+    req: IncomingMessage,
+    res: ServerResponse,
+    body: unknown,
+    list: UsualList,
+    { caller, exchange }: Inbound,
+  ): Promise<void> {
+    const answer = this.answer(req, res);
+    let end: () => Promise<Result>;
+    try {
+      const tools = await listed(() => this.catalogue.definitions('tool', caller, exchange.signal));
+      const written = this.catalogue.serialised(tools);
+      if (written !== undefined) return answer.finishWith(this.#direct.listText(list, written));
+      end = async () => ({ tools, ...hintsOf(list.era) });
+    } catch (error) {
+      end = async () => {
+        throw error;
+      };
+    }
+    await this.replay('tools/list', list, answer, body, end);
+  }
+
+  private async replay(
+    method: 'tools/call' | 'tools/list',
+    { era, id }: UsualList,
+    answer: Answer,
+    body: unknown,
+    end: () => Promise<Result>,
+  ): Promise<void> {
+    const exchange = era === 'modern' ? new ModernExchange(MODERN, id, answer) : new LegacyExchange(id, answer);
+    await this.#servers.replay(era, method, end).connect(exchange);
     exchange.dispatch(requestOf(body));
   }
 

@@ -20,6 +20,9 @@ export type Era = 'modern' | 'legacy';
 /** Milliseconds for which a list may be kept: the catalogue is fixed at start, but a view may change with the policy. */
 const LIST_TTL_MS = 60_000;
 
+/** How long, and for whom, a list may be kept. */
+export const hintsOf = (era: Era) => (era === 'modern' ? { ttlMs: LIST_TTL_MS, cacheScope: 'private' } : {});
+
 /** What the caller sent as arguments, when the engine has kept it away from the SDK; see `ProtocolEngine`. */
 export interface Kept {
   readonly arguments: unknown;
@@ -49,7 +52,7 @@ export function handlersOf(
   { changes, completions }: Features,
 ): Readonly<Record<string, Register | undefined>> {
   const { catalogue, inbound, kept } = request;
-  const hints = era === 'modern' ? { ttlMs: LIST_TTL_MS, cacheScope: 'private' } : {};
+  const hints = hintsOf(era);
   const list = (kind: ListKind) =>
     asProtocolError(() => catalogue.definitions(kind, inbound.caller, inbound.exchange.signal));
   const run = (kind: CallKind, name: string, input: unknown, context: ServerContext) =>

@@ -6,7 +6,7 @@ import type { Catalogue } from '../catalogue.js';
 import type { Inbound } from '../inbound.js';
 import type { Result } from '../results.js';
 import { handlersOf, type Era, type Features, type Kept } from './handlers.js';
-import { named } from './params.js';
+import { named, unpaged } from './params.js';
 
 /** The revision whose requests carry their envelope in `_meta`. */
 export const MODERN_REVISION = '2026-07-28';
@@ -51,10 +51,11 @@ export class ServerFactory {
     return server;
   }
 
-  /** A server for one `tools/call` that has run already, and ended in `end`: it answers, and calls nothing. */
-  replay(era: Era, end: () => Promise<Result>): Server {
+  /** A server for one request that has been served already, and ended in `end`: it answers, and calls nothing. */
+  replay(era: Era, method: 'tools/call' | 'tools/list', end: () => Promise<Result>): Server {
     const server = this.#bare(era);
-    server.setRequestHandler('tools/call', { params: named }, end);
+    if (method === 'tools/call') server.setRequestHandler(method, { params: named }, end);
+    else server.setRequestHandler(method, { params: unpaged }, end);
     return server;
   }
 

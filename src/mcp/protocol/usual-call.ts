@@ -11,6 +11,7 @@ import type { Era } from './handlers.js';
 import { MODERN_REVISION } from './server-factory.js';
 
 const METHOD = 'tools/call';
+const LIST = 'tools/list';
 
 /** Versions of the 2025 era as they stand in the header. */
 const LEGACY_VERSIONS: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS);
@@ -45,10 +46,39 @@ export function usualCall(headers: IncomingHttpHeaders, body: unknown): UsualCal
     return known ? { era: 'legacy', id, name, arguments: sent, capabilities: NONE } : undefined;
   }
   if (version !== MODERN_REVISION || headers['mcp-method'] !== METHOD || headers['mcp-name'] !== name) return undefined;
+  const capabilities = capabilitiesIn(meta, version);
+  if (capabilities === undefined) return undefined;
+  return { era: 'modern', id, name, arguments: sent, capabilities };
+}
+
+/** A `tools/list` in which nothing is left for the SDK's checks to find. */
+export interface UsualList {
+  readonly era: Era;
+  readonly id: string | number;
+}
+
+/** Knows a `tools/list` as `usualCall` knows a call; undefined for everything else. */
+export function usualList(headers: IncomingHttpHeaders, body: unknown): UsualList | undefined {
+  if (!isRecord(body) || body['method'] !== LIST || !hasOnly(body, isOfRequest)) return undefined;
+  const { jsonrpc, id, params } = body;
+  if (jsonrpc !== '2.0' || !isId(id)) return undefined;
+  if (params !== undefined && (!isRecord(params) || !hasOnly(params, (key) => key === '_meta'))) return undefined;
+  const meta = params?.['_meta'];
+  const version = headers['mcp-protocol-version'];
+  if (meta === undefined) {
+    const known = version === undefined || (typeof version === 'string' && LEGACY_VERSIONS.has(version));
+    return known ? { era: 'legacy', id } : undefined;
+  }
+  if (version !== MODERN_REVISION || headers['mcp-method'] !== LIST || headers['mcp-name'] !== undefined)
+    return undefined;
+  return capabilitiesIn(meta, version) === undefined ? undefined : { era: 'modern', id };
+}
+
+/** Of a plain envelope of the 2026 era; undefined for any other. */
+function capabilitiesIn(meta: unknown, version: string): UsualCall['capabilities'] | undefined {
   if (!isRecord(meta) || !hasOnly(meta, isOfEnvelope) || meta[PROTOCOL_VERSION_META_KEY] !== version) return undefined;
   const capabilities = meta[CLIENT_CAPABILITIES_META_KEY];
-  if (!isPlainCapabilities(capabilities) || !isPlainInfo(meta[CLIENT_INFO_META_KEY])) return undefined;
-  return { era: 'modern', id, name, arguments: sent, capabilities };
+  return isPlainCapabilities(capabilities) && isPlainInfo(meta[CLIENT_INFO_META_KEY]) ? capabilities : undefined;
 }
 
 /** The message as a protocol server takes it: without the arguments, which are none of its business. */

@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { CONTENT, content, image, text } from '../../../../src/mcp/content.js';
 import { McpTool } from '../../../../src/mcp/decorators.js';
-import { usualCall } from '../../../../src/mcp/protocol/usual-call.js';
+import { usualCall, usualList } from '../../../../src/mcp/protocol/usual-call.js';
 import { bootMcp, type McpApp } from '../../../support/mcp-app.js';
 import { FIXTURES } from '../../../support/mcp-fixtures.js';
 import { ENVELOPE, send, type Reply } from '../../../support/mcp-http.js';
@@ -92,6 +92,38 @@ describe('a usual call', () => {
     expect(known).toBeGreaterThan(50);
   });
 
+  it('that is a list is known as what the SDK classifies it as, whatever the message is', () => {
+    let known = 0;
+    const lists = fc.tuple(body, fc.constantFrom({}, undefined, { cursor: 'x' })).map(([message, params]) => {
+      const meta = (message['params'] as Record<string, unknown> | null | undefined)?.['_meta'];
+      return { ...message, params: params && { ...params, ...(meta !== undefined && { _meta: meta }) } };
+    });
+    fc.assert(
+      fc.property(headers, lists, (sent, made) => {
+        const message: Record<string, unknown> = { ...made, method: 'tools/list' };
+        const usual = usualList(sent, message);
+        if (usual === undefined) return;
+        known++;
+        const outcome = classifyInboundRequest({
+          httpMethod: 'POST',
+          protocolVersionHeader: sent['mcp-protocol-version'],
+          mcpMethodHeader: sent['mcp-method'],
+          mcpNameHeader: sent['mcp-name'],
+          body: message,
+        });
+        expect(outcome).toMatchObject(
+          usual.era === 'modern'
+            ? { kind: 'modern', messageKind: 'request', classification: { era: 'modern', revision: '2026-07-28' } }
+            : { kind: 'legacy', reason: 'no-claim' },
+        );
+        expect(usual.id).toBe(message['id']);
+        expect(message['params'] ?? {}).not.toHaveProperty('cursor');
+      }),
+      { numRuns: 5000 },
+    );
+    expect(known).toBeGreaterThan(50);
+  });
+
   it.each([
     ['a key of its own', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'eco' }, extra: 1 }],
     ['a progress token', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'eco', _meta: {} } }],
@@ -168,6 +200,29 @@ describe('the answer to a usual call', () => {
       });
     return [await ask(base), await ask({ ...base, sin_uso: 1 })] as const;
   }
+
+  it.each(['2025-11-25', '2026-07-28'])('for tools in %s is what the SDK would have written', async (era) => {
+    const modern = era === '2026-07-28';
+    const ask = (params: object) =>
+      send(server.url, {
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': era,
+          ...(modern && { 'mcp-method': 'tools/list' }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 'uno', method: 'tools/list', params }),
+      });
+    const meta = modern ? { _meta: ENVELOPE } : {};
+    const [direct, bySdk] = [await ask(meta), await ask({ ...meta, sin_uso: 1 })];
+    const said = ({ status, headers: { 'content-type': type }, text }: Reply) => [
+      status,
+      type,
+      JSON.parse(text) as unknown,
+    ];
+    expect(said(direct)).toEqual(said(bySdk));
+    expect(direct.text).toContain('"dice"');
+  });
 
   it.each(
     ['2025-11-25', '2026-07-28'].flatMap((era) =>
