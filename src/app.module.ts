@@ -1,4 +1,4 @@
-import { Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
+import { Global, Module, type DynamicModule, type NestInterceptor, type Type } from '@nestjs/common';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
 import { AuditSettings } from './audit/audit.settings.js';
@@ -15,9 +15,14 @@ import { GovernanceModule } from './governance/governance.module.js';
 import { GovernanceSettings } from './governance/governance.settings.js';
 import { localCatalogue } from './governance/local-catalogue.js';
 import type { CatalogueItem } from './governance/core/index.js';
+import { currentOf, type Current } from './governance/current.js';
+import type { ReloadParts } from './governance/reload.js';
 import type { ServedPolicy } from './governance/served-policy.js';
 import { ConsumeInterceptor, DecideInterceptor } from './governance/steps.js';
+import { remoteUpstreams } from './governance/upstreams/upstream-tools.js';
+import { UpstreamsSettings } from './governance/upstreams/upstreams.settings.js';
 import { DiagnosticsSettings } from './health/diagnostics.settings.js';
+import { POLICY_VERSION } from './health/health.controller.js';
 import { HealthModule } from './health/health.module.js';
 import { IdentifierError } from './identifiers/identifier-error.js';
 import { parseIdentifier } from './identifiers/parse-identifier.js';
@@ -62,6 +67,7 @@ export function sectionsOf({ sources, business }: Parts): readonly SectionClass[
     AuditSettings,
     DiagnosticsSettings,
     GovernanceSettings,
+    UpstreamsSettings,
     ...sources.map(({ section }) => section),
     ...business.flatMap(({ sections }) => sections),
   ];
@@ -76,7 +82,9 @@ const CALLS_PER_SLOT = 10;
 export interface Surroundings extends AuditOutputs {
   readonly logger: JsonLogger;
   /** What callers are governed by; absent = open. */
-  readonly served?: ServedPolicy;
+  readonly served?: ServedPolicy | Current<ServedPolicy>;
+  /** How that is read again. */
+  readonly reload?: ReloadParts['load'];
 }
 
 export function enabledSources(settings: Settings, { sources }: Parts = PARTS): readonly SourceDefinition[] {
@@ -107,11 +115,21 @@ export const canonicalBy =
     }
   };
 
-function governance(settings: Settings, served: ServedPolicy): DynamicModule {
+function governance(settings: Settings, served: Current<ServedPolicy>, load?: ReloadParts['load']): DynamicModule {
   const rules = settings.has(IdentifiersSettings) ? settings.get(IdentifiersSettings) : undefined;
   const pseudonyms = new Pseudonyms(settings.get(AuditSettings).hmacSecret ?? '');
   const pseudonym = (canonical: string): string => String(pseudonyms.fields(canonical).identifier);
-  return GovernanceModule.register({ served, canonical: canonicalBy(rules), pseudonym });
+  return GovernanceModule.register({ served, load, canonical: canonicalBy(rules), pseudonym });
+}
+
+/** What /health says of the policy. Global: `health` knows nobody. */
+@Global()
+@Module({})
+class PolicyVersionModule {
+  static register(served: Current<ServedPolicy>): DynamicModule {
+    const version = { provide: POLICY_VERSION, useValue: () => served.now.version };
+    return { module: PolicyVersionModule, providers: [version], exports: [POLICY_VERSION] };
+  }
 }
 
 /** The walk of one call, as a list. */
@@ -119,21 +137,25 @@ function governance(settings: Settings, served: ServedPolicy): DynamicModule {
 export class AppModule {
   static register(
     settings: Settings,
-    { logger, served, ...outputs }: Surroundings,
+    { logger, served: given, reload, ...outputs }: Surroundings,
     parts: Parts = PARTS,
   ): DynamicModule {
     const enabled = enabledSources(settings, parts);
     const sources = enabled.map(({ module }) => module);
     const constructed = new Set(composition(settings, parts).constructed);
-    const slots = enabled.reduce((sum, { section }) => sum + settings.get(section).maxConcurrency, 0);
+    const served = given && currentOf(given);
+    const remote = served === undefined ? 0 : remoteUpstreams(served.now.policy).size;
+    const local = enabled.reduce((sum, { section }) => sum + settings.get(section).maxConcurrency, 0);
+    const slots = local + remote * settings.get(UpstreamsSettings).maxConcurrency;
+    const startFacts = served && ((): Readonly<Record<string, string>> => ({ policy_version: served.now.version }));
     return {
       module: AppModule,
       imports: [
         SettingsModule.register(settings),
         LoggingModule.register(logger),
         McpModule,
-        AuditModule.register(outputs),
-        ...(served === undefined ? [] : [governance(settings, served)]),
+        AuditModule.register({ ...outputs, ...(startFacts && { startFacts }) }),
+        ...(served === undefined ? [] : [PolicyVersionModule.register(served), governance(settings, served, reload)]),
         ...parts.business.map((business) =>
           business.register(
             business.classes.filter((type) => constructed.has(type)),

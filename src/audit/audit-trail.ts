@@ -1,7 +1,7 @@
 import type { LineSink } from '../logging/line-sink.js';
 import type { McpCall } from '../mcp/call.js';
 import { CallError } from '../mcp/errors.js';
-import { completedMembers, RECORDS, subjectMembers, type Members } from './audit-record.js';
+import { completedMembers, members, RECORDS, subjectMembers, type Members } from './audit-record.js';
 import { outcomeOfError, outcomeOfValue, type Outcome } from './outcome.js';
 import type { Pseudonyms } from './pseudonym.js';
 import type { TrailGap } from './trail-gap.js';
@@ -19,6 +19,8 @@ export interface AuditTrailOptions {
   readonly production: boolean;
   /** Which process writes, among its replicas. */
   readonly replica: string;
+  /** Facts of the moment that the start of a call has too, such as the version of the policy. */
+  readonly startFacts?: () => Readonly<Record<string, string>>;
   /** Monotonic clock, milliseconds. */
   readonly now?: () => number;
 }
@@ -42,7 +44,7 @@ export class AuditTrail {
   #cut = false;
 
   constructor(options: AuditTrailOptions) {
-    this.#options = { now: () => performance.now(), ...options };
+    this.#options = { now: () => performance.now(), startFacts: () => ({}), ...options };
   }
 
   /** Calls that have begun and not ended. */
@@ -55,13 +57,15 @@ export class AuditTrail {
    * @throws CallError `audit_unavailable` in production when the trail cannot be written; `shutdown` after `cutOpen`.
    */
   begin(call: McpCall): OpenRecord {
-    const { sink, format, pseudonyms, gap, production, replica, now } = this.#options;
+    const { sink, format, pseudonyms, gap, production, replica, now, startFacts } = this.#options;
     if (this.#cut) throw new CallError('shutdown', 'El servidor se está deteniendo; la consulta no se ha ejecutado.');
     gap.note(sink, format);
     if (production && sink.failure !== undefined) throw this.#refuse();
     const startedAt = now();
     const subject = subjectMembers(call, pseudonyms, replica);
-    if (!sink.write(format(RECORDS[call.kind].started, subject, call))) {
+    const facts = members(startFacts());
+    const started = facts === '' ? subject : `${subject},${facts}`;
+    if (!sink.write(format(RECORDS[call.kind].started, started, call))) {
       if (production) throw this.#refuse();
       gap.lost(sink);
     }
@@ -92,8 +96,8 @@ export class AuditTrail {
   #end(record: Open, outcome: Outcome): void {
     this.#open.delete(record);
     const { sink, format, gap, now } = this.#options;
-    const members = completedMembers(record.call, record.subject, outcome, now() - record.startedAt);
-    if (!sink.write(format(RECORDS[record.call.kind].completed, members, record.call), true)) gap.lost(sink);
+    const ended = completedMembers(record.call, record.subject, outcome, now() - record.startedAt);
+    if (!sink.write(format(RECORDS[record.call.kind].completed, ended, record.call), true)) gap.lost(sink);
   }
 
   #refuse(): CallError {

@@ -22,6 +22,8 @@ export interface AuditOutputs {
   readonly elsewhere: EventLog;
   /** Name of this process among its replicas, such as the host name. */
   readonly replica: string;
+  /** Facts of the moment for the start of each call. */
+  readonly startFacts?: () => Readonly<Record<string, string>>;
 }
 
 @Module({})
@@ -42,6 +44,7 @@ export class AuditModule {
               gap: new TrailGap(outputs.elsewhere),
               production: service.environment === 'production',
               replica: outputs.replica,
+              ...(outputs.startFacts && { startFacts: outputs.startFacts }),
             }),
         },
         AuditInterceptor,

@@ -1,6 +1,7 @@
 import type { PartGrant } from '../mcp/call.js';
 import type { CallDecisions, GovernedEntry, Principal } from './core/index.js';
 import type { Omissions } from './left-out.js';
+import type { ServedPolicy } from './served-policy.js';
 
 /**
  * What travels with one call from `decide` to `consume`, as the call's own `grants`: no side table holds who is calling.
@@ -16,6 +17,8 @@ export class GovernedGrants extends Map<string, PartGrant> {
     readonly decisions: CallDecisions | undefined,
     /** Milliseconds since the epoch: the one instant of the call's decisions. */
     readonly at: number,
+    /** The one snapshot of the call: a reload meanwhile is for the calls after it. */
+    readonly served: ServedPolicy,
   ) {
     super();
   }

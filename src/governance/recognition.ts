@@ -1,5 +1,6 @@
 import { type Canonical, normalisePrincipal, type Principal, type PrincipalProblem } from './core/index.js';
 import type { PrincipalResolver } from './ports.js';
+import { currentOf, type Current } from './current.js';
 import type { ServedPolicy } from './served-policy.js';
 
 export type Recognised =
@@ -10,16 +11,21 @@ export type Recognised =
  * keeps nothing of who asked.
  */
 export class Recognition {
+  readonly #current: Current<ServedPolicy>;
+
   constructor(
-    private readonly served: ServedPolicy,
+    served: ServedPolicy | Current<ServedPolicy>,
     private readonly resolver: PrincipalResolver,
     private readonly canonical: Canonical,
-  ) {}
+  ) {
+    this.#current = currentOf(served);
+  }
 
-  async principalOf(credential: string, signal: AbortSignal): Promise<Recognised> {
-    const found = await this.resolver.resolve(credential, signal);
+  /** `served`: the snapshot of the request. */
+  async principalOf(credential: string, signal: AbortSignal, served = this.#current.now): Promise<Recognised> {
+    const found = await (served.resolver ?? this.resolver).resolve(credential, signal);
     if (!found.ok) return found;
-    const issuer = this.served.policy.issuers.get(found.principal.issuer);
+    const issuer = served.policy.issuers.get(found.principal.issuer);
     return normalisePrincipal(issuer, found.principal, this.canonical);
   }
 }

@@ -4,12 +4,18 @@ import type { CatalogueItem, Policy } from './core/index.js';
 import { loadPolicy, type LoadedPolicy } from './policy-file/load-policy.js';
 import type { Locate } from './policy-file/positions.js';
 import { MAX_ARTEFACT_BYTES } from './policy-file/yaml-text.js';
+import type { PrincipalResolver } from './ports.js';
+import type { UpstreamTools } from './upstreams/upstream-tools.js';
 
-/** What a server obeys: compiled once, before anything listens, and never changed. */
+/** What a server obeys: one snapshot, compiled whole and never changed. A reload puts another one in its place. */
 export interface ServedPolicy {
   readonly policy: Policy;
   readonly version: string;
   readonly locate: Locate;
+  /** What the remote upstreams have. */
+  readonly tools?: UpstreamTools;
+  /** Who recognises callers by this policy; absent = who was bound at the start. */
+  readonly resolver?: PrincipalResolver;
 }
 
 /** The file could not be read; `code` is the system's (`ENOENT`). Neither path nor content is in it. */
@@ -27,12 +33,22 @@ export const SECRET_SCHEMES: readonly string[] = ['env', 'file'];
 export interface PolicyFileOptions {
   readonly local: readonly CatalogueItem[];
   readonly purpose?: 'validate' | 'serve';
+  /** What the upstreams of a policy have, as far as that is known; asked once, when the policy is otherwise in order. */
+  readonly upstreams?: (policy: Policy) => Promise<Upstreams | undefined>;
 }
 
-/** Reads and compiles a policy file. Contacts nothing. Rejects with a PolicyUnreachableError. */
-export async function loadPolicyFile(path: string, { local, purpose }: PolicyFileOptions): Promise<LoadedPolicy> {
+type Upstreams = ReadonlyMap<string, readonly CatalogueItem[]>;
+
+/** Reads a policy file and compiles it, with the upstreams' catalogue when there is one. Rejects with a PolicyUnreachableError. */
+export async function loadPolicyFile(
+  path: string,
+  { local, purpose, upstreams }: PolicyFileOptions,
+): Promise<LoadedPolicy> {
   const text = await loadText(path);
-  return loadPolicy(text, { catalogue: { local }, secretSchemes: SECRET_SCHEMES, ...(purpose && { purpose }) });
+  const options = { secretSchemes: SECRET_SCHEMES, ...(purpose && { purpose }) };
+  const alone = loadPolicy(text, { ...options, catalogue: { local } });
+  const known = alone.policy && (await upstreams?.(alone.policy));
+  return known === undefined ? alone : loadPolicy(text, { ...options, catalogue: { local, upstreams: known } });
 }
 
 /** UTF-8, at most one byte more than an artefact may have, which its reader then refuses. Rejects with a PolicyUnreachableError. */

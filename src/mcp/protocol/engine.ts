@@ -12,13 +12,12 @@ import type { Catalogue } from '../catalogue.js';
 import type { ChangeBus } from '../changes.js';
 import { BUSY, STOPPING, refuse } from '../edge/refusal.js';
 import type { Inbound } from '../inbound.js';
-import { isRecord } from '../json-schema.js';
 import { Answer, acceptsEventStream } from './answer.js';
 import { Delegate } from './delegate.js';
 import { LegacyExchange } from './legacy-exchange.js';
 import { ModernExchange } from './modern-exchange.js';
-import type { Kept } from './handlers.js';
 import { MODERN_REVISION, ServerFactory } from './server-factory.js';
+import { withoutArguments } from './without-arguments.js';
 
 /** Methods of the 2026 era that are served here, and the parameter that the `Mcp-Name` header must repeat. */
 const NAME_HEADER_SOURCE = new Map<string, string | undefined>([
@@ -158,13 +157,6 @@ function isUsual(req: IncomingMessage, { message, classification }: Modern): boo
   if (header(req, 'mcp-method') !== message.method) return false;
   const source = NAME_HEADER_SOURCE.get(message.method);
   return source === undefined || header(req, 'mcp-name') === (message.params as Record<string, unknown>)[source];
-}
-
-function withoutArguments<M extends { method: string; params?: unknown }>(message: M): { message: M; kept: Kept } {
-  const { params } = message;
-  if (!isRecord(params) || !('arguments' in params)) return { message, kept: { arguments: undefined } };
-  const { arguments: sent, ...rest } = params;
-  return { message: { ...message, params: rest }, kept: { arguments: sent } };
 }
 
 function header(req: IncomingMessage, name: string): string | undefined {
