@@ -7,5 +7,7 @@ Server.prototype.listen = /** @this {Server} */ function (/** @type {unknown[]} 
   const [port, ...rest] = args;
   const bound =
     Number.isInteger(Number(port)) && typeof rest[0] !== 'string' ? [Number(port), '127.0.0.1', ...rest] : args;
-  return /** @type {Server} */ (Reflect.apply(listen, this, bound));
+  /** @type {unknown} */
+  const listening = Reflect.apply(listen, this, bound);
+  return /** @type {Server} */ (listening);
 };
