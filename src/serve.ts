@@ -102,7 +102,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   log.info('shutdown_initiated', { service: service.serviceName });
   await drain(app, service, options.stdio === true ? 0 : service.drainSeconds);
   await app.close();
-  if (gone !== undefined) await new Promise((written) => process.stdout.write('', written));
+  if (gone !== undefined) {
+    const written = new Promise((resolve) => process.stdout.write('', resolve));
+    // A client that does not read must not hold the process.
+    await Promise.race([written, delay(LAST_RECORDS_MS, undefined, { ref: false })]);
+  }
   log.info('shutdown_complete', { service: service.serviceName });
   await app.get(AuditTrail).flush(LAST_RECORDS_MS);
   return 0;

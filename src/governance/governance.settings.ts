@@ -20,7 +20,7 @@ export class GovernanceSettings {
   @IsIn(GOVERNANCE_MODES)
   mode?: GovernanceMode;
 
-  @Setting({ doc: 'File with the policy, read once at the start (docs/governance.md).', defaultDoc: 'none' })
+  @Setting({ doc: 'File with the policy, read at the start and on SIGHUP (docs/governance.md).', defaultDoc: 'none' })
   @MaxLength(4096)
   policy?: string;
 
