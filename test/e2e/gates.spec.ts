@@ -435,6 +435,7 @@ describe('a policy from elsewhere', () => {
       terminal: { out: (text) => void (out += text), err: (text) => void (out += text) },
       now: () => 0,
       serve: async () => 0,
+      discover: () => Promise.reject(new Error('no upstream is asked here')),
     });
     return { code, out };
   };
