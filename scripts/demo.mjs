@@ -4,12 +4,13 @@
  * product itself in this process, so that nothing can outlive it. Ctrl-C stops all of it. Everything on stdout is JSON
  * lines but the banner; exit codes are the server's (0 stopped in order, 3 could not start), and 2 for wrong options.
  *
- *   npm run demo -- [--port N] [--no-postgres] [--no-saldo] [--policy]
+ *   npm run demo -- [--port N] [--no-postgres] [--no-saldo] [--policy | --upstreams]
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startPostgres } from './postgres.mjs';
 import { startSaldoStub } from '../deploy/dev/saldo-api-stub.mjs';
+import { startEverything } from './everything-upstream.mjs';
 
 /**
  * A built module, with the types of its source: a literal path would draw `dist` into the check of types.
@@ -27,15 +28,16 @@ const CANNOT_START = 3;
 /** Public on purpose: the demo's people are invented, and its pseudonyms are those that the README shows. */
 const AUDIT_KEY = 'clave-secreta-de-prueba-a';
 
-const USAGE = `npm run demo -- [--port N] [--no-postgres] [--no-saldo] [--policy]
+const USAGE = `npm run demo -- [--port N] [--no-postgres] [--no-saldo] [--policy | --upstreams]
 
   --port N        port of the server on 127.0.0.1 (default 8000)
   --no-postgres   without the database source
   --no-saldo      without the balance source
   --policy        governed by examples/policy/policy.yaml: three keys to try
+  --upstreams     governed by examples/policy/with-upstreams.yaml, with two MCP servers from npm behind it
 `;
 
-/** @typedef {{ port: number, postgres: boolean, saldo: boolean, policy: boolean }} Demo */
+/** @typedef {{ port: number, postgres: boolean, saldo: boolean, policy: boolean, upstreams: boolean }} Demo */
 
 /** @returns {Demo} */
 function options() {
@@ -46,6 +48,7 @@ function options() {
         'no-postgres': { type: 'boolean', default: false },
         'no-saldo': { type: 'boolean', default: false },
         policy: { type: 'boolean', default: false },
+        upstreams: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     });
@@ -55,7 +58,14 @@ function options() {
     }
     const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : 0;
     if (port < 1 || port > 65_535) throw new Error('--port takes a number from 1 to 65535');
-    return { port, postgres: !values['no-postgres'], saldo: !values['no-saldo'], policy: values.policy };
+    const { upstreams, policy } = values;
+    return {
+      port,
+      postgres: !values['no-postgres'],
+      saldo: !values['no-saldo'],
+      policy: policy || upstreams,
+      upstreams,
+    };
   } catch (error) {
     process.stderr.write(`${messageOf(error)}\n\n${USAGE}`);
     process.exit(WRONG_OPTIONS);
@@ -93,19 +103,29 @@ const KEYS = [
   ['DEMO_KEY_TITULAR', 'demo-titular', "a customer: the own data (V-16.760.320) and nobody else's"],
 ];
 
-const POLICY = new URL('../examples/policy/policy.yaml', import.meta.url);
+/** Under the policy with upstreams each key sees something else. */
+const UPSTREAM_SEES = [
+  'customers, and the arithmetic of a server that runs as a child process (proceso__get-sum)',
+  'that arithmetic, and the data of a server over HTTP (remoto__get-structured-content)',
+  "a customer: the own data (V-16.760.320) and nobody else's",
+];
+
+/** @param {Demo} demo */
+const policyOf = ({ upstreams }) => `examples/policy/${upstreams ? 'with-upstreams' : 'policy'}.yaml`;
 
 /** What the policy refers to. The database's account logs in as the source does. @param {string} dsn */
 const governed = (dsn) => ({
   ...Object.fromEntries(KEYS.map(([variable, key]) => [variable, key])),
   DEMO_CLIENTES_DSN: dsn,
   DEMO_SALDOS_TOKEN: 'demo-saldos',
+  DEMO_ROBOT: 'demo-robot',
 });
 
-const keyLines = () => `
-  Governed by examples/policy/policy.yaml (docs/governance.md). Send one of three keys, as Authorization: Bearer <key>:
+/** @param {Demo} demo */
+const keyLines = (demo) => `
+  Governed by ${policyOf(demo)} (docs/governance.md). Send one of three keys, as Authorization: Bearer <key>:
 
-${KEYS.map(([, key, sees]) => `    ${key.padEnd(14)} ${sees}`).join('\n')}
+${KEYS.map(([, key, sees], index) => `    ${key.padEnd(14)} ${demo.upstreams ? UPSTREAM_SEES[index] : sees}`).join('\n')}
 `;
 
 /** @param {Demo} demo */
@@ -121,7 +141,7 @@ function banner(demo) {
   Client configuration, ready to paste:
 
 ${configuration.replace(/^/gm, '    ')}
-${demo.policy ? keyLines() : ''}
+${demo.policy ? keyLines(demo) : ''}
   Three things to try:
 
 ${tries(demo)
@@ -159,9 +179,14 @@ async function play(demo) {
     }
     if (demo.policy) {
       env.MCP_CORP_GOVERNANCE__MODE = 'policy';
-      env.MCP_CORP_GOVERNANCE__POLICY = fileURLToPath(POLICY);
+      env.MCP_CORP_GOVERNANCE__POLICY = fileURLToPath(new URL(`../${policyOf(demo)}`, import.meta.url));
       // References of a policy are variables of the process, not settings of the server.
       Object.assign(process.env, governed(env.MCP_CORP_POSTGRES__DSN ?? 'postgresql://nobody@localhost/nothing'));
+    }
+    if (demo.upstreams) {
+      const everything = await startEverything();
+      stops.push(() => everything.stop());
+      env.MCP_CORP_GOVERNANCE__CATALOG = 'discover';
     }
     const { run } = /** @type {typeof import('../src/run.js')} */ (await built('run.js'));
     return await run({ env, stop, onReady: () => void process.stdout.write(banner(demo)) });

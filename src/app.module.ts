@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { Module, type DynamicModule, type NestInterceptor, type Provider, type Type } from '@nestjs/common';
+import { Global, Module, type DynamicModule, type NestInterceptor, type Provider, type Type } from '@nestjs/common';
 import { AuditTrail } from './audit/audit-trail.js';
 import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { AuditModule, type AuditOutputs } from './audit/audit.module.js';
@@ -17,9 +17,14 @@ import { GovernanceModule } from './governance/governance.module.js';
 import { GovernanceSettings } from './governance/governance.settings.js';
 import { localCatalogue } from './governance/local-catalogue.js';
 import type { Canonical, CatalogueItem } from './governance/core/index.js';
+import { currentOf, type Current } from './governance/current.js';
+import type { ReloadParts } from './governance/reload.js';
 import type { ServedPolicy } from './governance/served-policy.js';
 import { ConsumeInterceptor, DecideInterceptor } from './governance/steps.js';
+import { remoteUpstreams } from './governance/upstreams/upstream-tools.js';
+import { UpstreamsSettings } from './governance/upstreams/upstreams.settings.js';
 import { DiagnosticsSettings } from './health/diagnostics.settings.js';
+import { POLICY_VERSION } from './health/health.controller.js';
 import { HealthModule } from './health/health.module.js';
 import type { JsonLogger } from './logging/json-logger.js';
 import { LoggingModule } from './logging/logging.module.js';
@@ -74,6 +79,7 @@ export function sectionsOf({ sources, business }: Parts): readonly SectionClass[
     MetricsSettings,
     TracingSettings,
     GovernanceSettings,
+    UpstreamsSettings,
     ...sources.map(({ section }) => section),
     ...business.flatMap(({ sections }) => sections),
   ];
@@ -88,9 +94,11 @@ const CALLS_PER_SLOT = 10;
 export interface Surroundings extends AuditOutputs {
   readonly logger: JsonLogger;
   /** What callers are governed by; absent = open. */
-  readonly served?: ServedPolicy;
+  readonly served?: ServedPolicy | Current<ServedPolicy>;
   /** Metrics and traces; absent = neither. */
   readonly observability?: Observability;
+  /** How that is read again. */
+  readonly reload?: ReloadParts['load'];
 }
 
 export function enabledSources(settings: Settings, { sources }: Parts = PARTS): readonly SourceDefinition[] {
@@ -124,7 +132,12 @@ export function canonicalBy({ business }: Parts = PARTS, settings?: Settings): C
   };
 }
 
-function governance(settings: Settings, served: ServedPolicy, parts: Parts): DynamicModule {
+function governance(
+  settings: Settings,
+  served: Current<ServedPolicy>,
+  parts: Parts,
+  load?: ReloadParts['load'],
+): DynamicModule {
   const pseudonyms = new Pseudonyms(settings.get(AuditSettings).hmacSecret ?? '');
   const pseudonym = (canonical: string): string => String(pseudonyms.fields(canonical).identifier);
   const { serviceName } = settings.get(ServiceSettings);
@@ -132,15 +145,18 @@ function governance(settings: Settings, served: ServedPolicy, parts: Parts): Dyn
   // Wider than a pseudonym of the audit: two callers must not share a counter by chance.
   const fingerprint = (key: string): string =>
     createHmac('sha256', secret).update(`mcp-corp/usage\0${serviceName}\0${key}`).digest('base64url');
-  const deadlines = new Map(
-    enabledSources(settings, parts).map(({ name, section }) => [
-      name,
-      settings.get(section).executorSettings().callDeadlineMs,
-    ]),
-  );
+  const ofUpstreams = settings.get(UpstreamsSettings).executorSettings().callDeadlineMs;
+  const deadlines = new Map([
+    ...enabledSources(settings, parts).map(
+      ({ name, section }) => [name, settings.get(section).executorSettings().callDeadlineMs] as const,
+    ),
+    // Those of the start: a reload brings no other.
+    ...[...remoteUpstreams(served.now.policy).keys()].map((name) => [name, ofUpstreams] as const),
+  ]);
   const callDeadlineMs = (source: string): number | undefined => deadlines.get(source);
   return GovernanceModule.register({
     served,
+    load,
     canonical: canonicalBy(parts, settings),
     pseudonym,
     callDeadlineMs,
@@ -162,18 +178,32 @@ function figuresFor({ metrics }: Observability): Provider[] {
   return [{ provide: FIGURES, inject: [ConnectorRegistry, AuditTrail, CallGate], useFactory }];
 }
 
+/** What /health says of the policy. Global: `health` knows nobody. */
+@Global()
+@Module({})
+class PolicyVersionModule {
+  static register(served: Current<ServedPolicy>): DynamicModule {
+    const version = { provide: POLICY_VERSION, useValue: () => served.now.version };
+    return { module: PolicyVersionModule, providers: [version], exports: [POLICY_VERSION] };
+  }
+}
+
 /** The walk of one call, as a list. */
 @Module({})
 export class AppModule {
   static register(
     settings: Settings,
-    { logger, served, observability, ...outputs }: Surroundings,
+    { logger, served: given, reload, observability, ...outputs }: Surroundings,
     parts: Parts = PARTS,
   ): DynamicModule {
     const enabled = enabledSources(settings, parts);
     const sources = enabled.map(({ module }) => module);
     const constructed = new Set(composition(settings, parts).constructed);
-    const slots = enabled.reduce((sum, { section }) => sum + settings.get(section).maxConcurrency, 0);
+    const served = given && currentOf(given);
+    const remote = served === undefined ? 0 : remoteUpstreams(served.now.policy).size;
+    const local = enabled.reduce((sum, { section }) => sum + settings.get(section).maxConcurrency, 0);
+    const slots = local + remote * settings.get(UpstreamsSettings).maxConcurrency;
+    const startFacts = served && ((): Readonly<Record<string, string>> => ({ policy_version: served.now.version }));
     return {
       module: AppModule,
       imports: [
@@ -181,8 +211,10 @@ export class AppModule {
         LoggingModule.register(logger),
         ...(observability === undefined ? [] : [ObservabilityModule.register(observability)]),
         McpModule,
-        AuditModule.register(outputs),
-        ...(served === undefined ? [] : [governance(settings, served, parts)]),
+        AuditModule.register({ ...outputs, ...(startFacts && { startFacts }) }),
+        ...(served === undefined
+          ? []
+          : [PolicyVersionModule.register(served), governance(settings, served, parts, reload)]),
         ...parts.business.map((business) =>
           business.register(
             business.classes.filter((type) => constructed.has(type)),
@@ -207,8 +239,8 @@ export class AppModule {
           provide: LIST_JOURNAL,
           inject: [AuditTrail],
           useFactory: (trail: AuditTrail): ListJournal => {
-            const notes = served && { principal: null, policy_version: served.version };
-            return { refused: (list) => trail.refusedList({ ...list, ...(notes && { notes }) }) };
+            const notes = served && (() => ({ principal: null, policy_version: served.now.version }));
+            return { refused: (list) => trail.refusedList({ ...list, ...(notes && { notes: notes() }) }) };
           },
         },
         { provide: CREDENTIAL_HEADER, useValue: settings.get(GovernanceSettings).keyHeader },

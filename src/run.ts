@@ -1,4 +1,4 @@
-import { governable, PARTS, composition, sectionsOf, type Parts } from './app.module.js';
+import { PARTS, composition, sectionsOf, type Parts } from './app.module.js';
 import type { CompileCache } from './compile-cache.js';
 import type { AuditTrail } from './audit/audit-trail.js';
 import { settingsOfProcess } from './config/environment.js';
@@ -9,9 +9,8 @@ import type { Settings } from './config/settings.js';
 import type { Variables } from './config/variables.js';
 import { JsonLogger } from './logging/json-logger.js';
 import { GovernanceSettings } from './governance/governance.settings.js';
-import { logDiagnostics } from './governance/policy-log.js';
-import { loadPolicyFile, PolicyUnreachableError, type ServedPolicy } from './governance/served-policy.js';
-import type { EventLog } from './logging/event-log.js';
+import { armHangup, type Hangup } from './hangup.js';
+import { loadAtStart, type LoadedAtStart } from './load-policy.js';
 import type { LineSink } from './logging/line-sink.js';
 import { armProcessOutput } from './logging/process-output.js';
 import { standardSink } from './logging/standard-sink.js';
@@ -21,11 +20,12 @@ import { serve } from './serve.js';
 import type { StopSignal } from './stop-signal.js';
 import { VERSION } from './config/version.js';
 
-/** What a dry run needs to know of the product: what it has, and how it reads identifiers. */
+/** What a dry run needs to know of the product: what it has, how it reads identifiers, and how upstreams are asked. */
 export { canonicalBy, governable } from './app.module.js';
+export { discoverBy } from './load-policy.js';
 
 /** Exit codes of the process; 0 is an orderly stop. */
-export const EXIT = { crashed: 1, policy: 1, configuration: 2, cannotStart: 3 } as const;
+export const EXIT = { stopped: 0, crashed: 1, policy: 1, configuration: 2, cannotStart: 3 } as const;
 
 export interface RunOptions {
   readonly stop: StopSignal;
@@ -33,6 +33,8 @@ export interface RunOptions {
   readonly env?: Variables;
   /** What a command line said, by the names of the variables; it wins over them. */
   readonly flags?: Variables;
+  /** One client over stdin and stdout instead of a port; what is written goes to stderr. */
+  readonly stdio?: boolean;
   /** Instead of the product's own sources and business. */
   readonly parts?: Parts;
   /** Whether the start could use code that was compiled before; told in the log when it could not. */
@@ -48,10 +50,12 @@ const LAST_LINES_MS = 2000;
  * From the environment to the exit code: everything that the process writes becomes JSON lines, the settings are
  * loaded or refused whole (2), so is the policy (1), the server serves until it is stopped (0) or cannot start (3).
  */
-export async function run({ stop, env, flags, parts = PARTS, compiled, onReady }: RunOptions): Promise<number> {
+export async function run(options: RunOptions): Promise<number> {
+  const { stop, env, flags, stdio = false, parts = PARTS, compiled, onReady } = options;
   const [stdout, stderr] = [standardSink('stdout'), standardSink('stderr')];
-  // Nothing is known yet: the names of the defaults, until the settings say otherwise.
-  const bootstrap = loggerTo(stdout, new ServiceSettings());
+  // Over stdio the one is the protocol's, and nothing else may ever be written there.
+  const output = stdio ? stderr : stdout;
+  const bootstrap = loggerTo(output, new ServiceSettings());
   let trail: AuditTrail | undefined;
   const lastLines = () => {
     const outlets = [stdout, stderr, ...(trail === undefined ? [] : [trail])];
@@ -63,7 +67,7 @@ export async function run({ stop, env, flags, parts = PARTS, compiled, onReady }
     await lastLines();
     process.exit(EXIT.crashed);
   };
-  const output = armProcessOutput({ logger: bootstrap, onFatal: () => void crash() });
+  const armed = armProcessOutput({ logger: bootstrap, onFatal: () => void crash() });
   const sections = sectionsOf(parts);
   let settings: Settings;
   try {
@@ -78,54 +82,48 @@ export async function run({ stop, env, flags, parts = PARTS, compiled, onReady }
     return EXIT.configuration;
   }
   const service = settings.get(ServiceSettings);
-  const logger = loggerTo(stdout, service);
-  output.use(logger);
+  const logger = loggerTo(output, service);
+  armed.use(logger);
   if (compiled === 'unavailable') {
     const detail = 'the folder of the code is read-only and holds no compiled code: each start compiles it again';
     logger.eventLog('mcp_corp.main').info('compile_cache_unavailable', { detail });
   }
-  const policy = await policyOf(settings, parts, logger.eventLog('mcp_corp.governance'));
-  if ('exit' in policy) {
+  let hangup: Hangup | undefined;
+  try {
+    const governed = settings.get(GovernanceSettings).governed;
+    if (governed) hangup = armHangup(process);
+    const policy: Partial<LoadedAtStart> | Refused = governed ? await policyOf(settings, parts, logger, stop) : {};
+    if ('exit' in policy) return policy.exit;
+    const ready = onReady && (() => void logger.flush(LAST_LINES_MS).then(onReady));
+    return await serve({
+      ...{ settings, stop, logger, parts, stdio, ...policy },
+      stdout: output,
+      stderr: loggerTo(stderr, service),
+      hangup,
+      onReady: ready,
+      onTrail: (built) => (trail = built),
+    });
+  } finally {
+    hangup?.disarm();
     await lastLines();
-    return policy.exit;
   }
-  const ready = onReady && (() => void logger.flush(LAST_LINES_MS).then(onReady));
-  const code = await serve({
-    settings,
-    stop,
-    logger,
-    stdout,
-    stderr: loggerTo(stderr, service),
-    parts,
-    served: policy.served,
-    onReady: ready,
-    onTrail: (built) => (trail = built),
-  });
-  await lastLines();
-  return code;
 }
 
-/** The policy that is to be obeyed, checked whole, or the exit code of a process that must not serve without it. */
+interface Refused {
+  readonly exit: number;
+}
+
+/** A stop that is asked for during the discovery ends it, and is an orderly one: nothing has been served yet. */
 async function policyOf(
   settings: Settings,
   parts: Parts,
-  log: EventLog,
-): Promise<{ readonly served?: ServedPolicy } | { readonly exit: number }> {
-  const { governed, policy: path = '', mtlsHeader } = settings.get(GovernanceSettings);
-  if (!governed) return {};
-  try {
-    const loaded = await loadPolicyFile(path, { local: governable(parts), purpose: 'serve' });
-    logDiagnostics(log, loaded, mtlsHeader !== undefined);
-    const { policy, version, locate } = loaded;
-    return policy === undefined ? { exit: EXIT.policy } : { served: { policy, version, locate } };
-  } catch (error) {
-    if (!(error instanceof PolicyUnreachableError)) throw error;
-    log.error('policy_unreachable', {
-      code: error.code,
-      detail: 'correct MCP_CORP_GOVERNANCE__POLICY or what it names',
-    });
-    return { exit: EXIT.cannotStart };
-  }
+  logger: JsonLogger,
+  stop: StopSignal,
+): Promise<LoadedAtStart | Refused> {
+  const leave = new AbortController();
+  void stop.requested.then(() => leave.abort());
+  const policy = await loadAtStart(settings, parts, logger.eventLog('mcp_corp.governance'), leave.signal);
+  return stop.isRequested && 'exit' in policy ? { exit: EXIT.stopped } : policy;
 }
 
 function loggerTo(sink: LineSink, { serviceName, environment, logLevel }: ServiceSettings): JsonLogger {

@@ -2,7 +2,7 @@ import type { LineSink } from '../logging/line-sink.js';
 import type { McpCall } from '../mcp/call.js';
 import { CallError } from '../mcp/errors.js';
 import type { CallObserver, RefusedList } from '../mcp/ports.js';
-import { completedMembers, RECORDS, subjectMembers, type Members } from './audit-record.js';
+import { completedMembers, members, RECORDS, subjectMembers, type Members } from './audit-record.js';
 import { outcomeOfError, outcomeOfValue, type Outcome } from './outcome.js';
 import type { Pseudonyms } from './pseudonym.js';
 import { RefusedLists } from './refused-lists.js';
@@ -26,6 +26,8 @@ export interface AuditTrailOptions {
   readonly observer?: CallObserver;
   /** Which process writes, among its replicas. */
   readonly replica: string;
+  /** Facts of the moment that the start of a call has too, such as the version of the policy. */
+  readonly startFacts?: () => Readonly<Record<string, string>>;
   /** Monotonic clock, milliseconds. */
   readonly now?: () => number;
 }
@@ -65,7 +67,7 @@ export class AuditTrail {
   #records = 0;
 
   constructor(options: AuditTrailOptions) {
-    this.#options = { now: () => performance.now(), ...options };
+    this.#options = { now: () => performance.now(), startFacts: () => ({}), ...options };
     this.#observer = options.observer;
     const { sink, format, gap, replica, now } = this.#options;
     const write = (event: string, members: Members, correlationId?: string): void => {
@@ -104,13 +106,15 @@ export class AuditTrail {
    * @throws CallError `audit_unavailable` in production when the trail cannot be written; `shutdown` after `cutOpen`.
    */
   begin(call: McpCall): OpenRecord {
-    const { sink, format, pseudonyms, gap, production, replica, now } = this.#options;
+    const { sink, format, pseudonyms, gap, production, replica, now, startFacts } = this.#options;
     if (this.#cut) throw new CallError('shutdown', 'El servidor se está deteniendo; la consulta no se ha ejecutado.');
     gap.note(sink, format);
     if (production && sink.failure !== undefined) throw this.#refuse();
     const startedAt = now();
     const subject = subjectMembers(call, pseudonyms, replica);
-    if (!sink.write(format(RECORDS[call.kind].started, subject, call))) {
+    const facts = members(startFacts());
+    const started = facts === '' ? subject : `${subject},${facts}`;
+    if (!sink.write(format(RECORDS[call.kind].started, started, call))) {
       if (production) throw this.#refuse();
       gap.lost(sink);
     } else {
@@ -145,8 +149,8 @@ export class AuditTrail {
     this.#open.delete(record);
     const { sink, format, gap, now } = this.#options;
     const durationMs = now() - record.startedAt;
-    const members = completedMembers(record.call, record.subject, outcome, durationMs);
-    if (sink.write(format(RECORDS[record.call.kind].completed, members, record.call), true)) this.#records += 1;
+    const ended = completedMembers(record.call, record.subject, outcome, durationMs);
+    if (sink.write(format(RECORDS[record.call.kind].completed, ended, record.call), true)) this.#records += 1;
     else gap.lost(sink);
     this.#observer?.ended(record.call, outcome, durationMs / 1000);
   }

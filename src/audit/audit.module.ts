@@ -23,6 +23,8 @@ export interface AuditOutputs {
   readonly elsewhere: EventLog;
   /** Name of this process among its replicas, such as the host name. */
   readonly replica: string;
+  /** Facts of the moment for the start of each call. */
+  readonly startFacts?: () => Readonly<Record<string, string>>;
 }
 
 @Module({})
@@ -49,6 +51,7 @@ export class AuditModule {
               production: service.environment === 'production',
               replica: outputs.replica,
               observer,
+              ...(outputs.startFacts && { startFacts: outputs.startFacts }),
             }),
         },
         AuditInterceptor,

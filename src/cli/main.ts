@@ -17,8 +17,18 @@ process.exitCode = await runProgram(args, {
   },
   now: () => Date.now(),
   // The server ends like main.ts: nothing of it may keep the process alive.
-  serve: async (flags) => {
+  serve: async (flags, stdio) => {
     const { run } = await import('../run.js');
-    return process.exit(await run({ stop: stop ?? armStopSignal(process), flags }));
+    return process.exit(await run({ stop: stop ?? armStopSignal(process), flags, stdio }));
+  },
+  // With the limits of the variables, where there are any: it asks as a start would.
+  discover: async () => {
+    const { discoverBy } = await import('../run.js');
+    const { UpstreamsSettings } = await import('../governance/upstreams/upstreams.settings.js');
+    const { sectionOfProcess } = await import('../config/environment.js');
+    const leave = new AbortController();
+    process.once('SIGINT', () => leave.abort());
+    process.once('SIGTERM', () => leave.abort());
+    return discoverBy(sectionOfProcess(UpstreamsSettings), leave.signal);
   },
 });

@@ -1,13 +1,18 @@
 import type { Canonical, CatalogueItem, Policy } from '../governance/core/index.js';
 import type { LoadedPolicy, LocatedDiagnostic } from '../governance/policy-file/load-policy.js';
 import type { Locate } from '../governance/policy-file/positions.js';
+import { complete } from '../governance/load-served.js';
 import { loadPolicyFile, PolicyFormError, PolicyUnreachableError } from '../governance/served-policy.js';
+import { DeclaredCatalogueError, loadDeclaredCatalogue } from '../governance/upstreams/declared-catalogue.js';
+import { catalogueItems, type UpstreamTools } from '../governance/upstreams/upstream-tools.js';
 import { CommandFailure, EXIT_CODES } from './exit-codes.js';
 
 /** What a dry run knows of the product. */
 export interface Product {
   readonly catalogue: readonly CatalogueItem[];
   readonly canonical: Canonical;
+  /** What the upstreams have, where a declared catalogue was given. */
+  readonly upstreams?: UpstreamTools;
 }
 
 export interface PolicyArgument extends LoadedPolicy {
@@ -16,13 +21,26 @@ export interface PolicyArgument extends LoadedPolicy {
 }
 
 /** Throws CommandFailure (3) when the policy cannot be read, (2) when it is written in no form that there is. */
-export async function readPolicy(origin: string, { catalogue }: Product): Promise<PolicyArgument> {
+export async function readPolicy(origin: string, { catalogue, upstreams: declared }: Product): Promise<PolicyArgument> {
   try {
-    return { origin, ...(await loadPolicyFile(origin, { local: catalogue })) };
+    const upstreams = async (policy: Policy) => declared && catalogueItems(complete(declared, policy));
+    return { origin, ...(await loadPolicyFile(origin, { local: catalogue, upstreams })) };
   } catch (error) {
     if (error instanceof PolicyFormError) throw new CommandFailure(EXIT_CODES.usage, `${origin} ${error.message}`);
     if (!(error instanceof PolicyUnreachableError)) throw error;
     throw new CommandFailure(EXIT_CODES.unreachable, `${origin}: ${error.message}`);
+  }
+}
+
+/** The product and what a declared catalogue says of its upstreams. Throws CommandFailure (3) when that is not to be had. */
+export async function withCatalogue(product: Product, path: string | undefined): Promise<Product> {
+  if (path === undefined) return product;
+  try {
+    return { ...product, upstreams: await loadDeclaredCatalogue(path) };
+  } catch (error) {
+    if (!(error instanceof PolicyUnreachableError) && !(error instanceof DeclaredCatalogueError)) throw error;
+    const why = error instanceof PolicyUnreachableError ? `it cannot be read (${error.code})` : error.message;
+    throw new CommandFailure(EXIT_CODES.unreachable, `${path}: ${why}`);
   }
 }
 

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { loadSettings } from './load-settings.js';
 import { ConfigurationError } from './problem.js';
 import type { SectionClass } from './section.js';
+import { PREFIX } from './setting.js';
 import { readBoundedFile, readTextFile, UnreadableFileError } from './secret-file.js';
 import type { Settings } from './settings.js';
 import type { Variables } from './variables.js';
@@ -12,6 +13,12 @@ import type { Variables } from './variables.js';
  */
 export function settingsOfProcess(sections: readonly SectionClass[], flags: Variables = {}): Settings {
   return loadSettings({ ...process.env, ...flags }, sections, { dotenv: dotenvOf(process.cwd()) });
+}
+
+/** One section alone, for a command that needs no more of the configuration. Throws `ConfigurationError`. */
+export function sectionOfProcess<T extends object>(section: SectionClass<T>): T {
+  const own = Object.entries(process.env).filter(([name]) => name.startsWith(`${PREFIX}${section.section}__`));
+  return loadSettings(Object.fromEntries(own), [section]).get(section);
 }
 
 /**

@@ -69,7 +69,7 @@ export class ConnectorRegistry {
   /** Builds the executor of a source. Throws when the name is taken. */
   register<R>(
     connector: Connector<R>,
-    settings: SourceSettings,
+    settings: Pick<SourceSettings, 'executorSettings'>,
     companion: SourceCompanion = {},
   ): ResilientExecutor<R> {
     if (this.has(connector.name)) throw new Error(`source '${connector.name}' is registered already`);

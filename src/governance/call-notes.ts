@@ -13,13 +13,12 @@ const NAMES_A_PERSON = /[@\s]|[^\x20-\x7e]/;
  */
 export class CallNotes {
   constructor(
-    private readonly version: string,
     private readonly canonical: Canonical,
     private readonly pseudonym: Pseudonym,
   ) {}
 
-  policy(call: McpCall): void {
-    call.journal.note('policy_version', this.version);
+  policy(call: McpCall, version: string): void {
+    call.journal.note('policy_version', version);
   }
 
   caller(call: McpCall, { id, issuer, subject }: Principal): void {

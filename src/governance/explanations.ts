@@ -5,7 +5,7 @@
 import type { DenialCode, PrincipalProblem } from './core/index.js';
 
 /** Codes of the shell itself. `not_mapped` is for the audit alone: its caller is told that there is no such name. */
-export const EDGE_CODES = ['not_mapped', 'credential_unresolved'] as const;
+export const EDGE_CODES = ['not_mapped', 'credential_unresolved', 'definition_changed', 'definition_unusable'] as const;
 export type EdgeCode = (typeof EDGE_CODES)[number];
 
 export type ExplainedCode = DenialCode | PrincipalProblem | Exclude<EdgeCode, 'not_mapped'>;
@@ -33,6 +33,10 @@ const ES: Texts = {
     'Se alcanzó el límite de personas o empresas distintas de este período. Aún puedes consultar las ya consultadas.',
   credential_unresolved:
     'La consulta está autorizada, pero la credencial de su cuenta no se pudo leer. Intenta de nuevo en unos segundos.',
+  definition_changed:
+    'La herramienta ya no es la que se revisó: su servidor la define de otra manera. No se ejecutará hasta que alguien la revise.',
+  definition_unusable:
+    'La definición de la herramienta no es segura para los clientes, así que no se ejecuta. Su servidor debe corregirla.',
 };
 
 const EN: Texts = {
@@ -56,6 +60,9 @@ const EN: Texts = {
     'The limit of different people or companies of this period is reached. Those already asked about may be asked about again.',
   credential_unresolved:
     'This is allowed, but the credential of its account could not be read. Try again in a few seconds.',
+  definition_changed:
+    'The tool is not the one that was reviewed: its server defines it in another way. It will not run until somebody has reviewed it.',
+  definition_unusable: "The tool's definition is not safe for clients, so it does not run. Its server must correct it.",
 };
 
 const TEXTS: Readonly<Record<Language, Texts>> = { es: ES, en: EN };

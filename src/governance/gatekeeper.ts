@@ -27,6 +27,7 @@ import { leaveOut } from './left-out.js';
 import type { CredentialResolver, Now, UsageStore } from './ports.js';
 import type { Recognition } from './recognition.js';
 import { failedCall, hiddenCall, refusedCall, type Refused } from './refusal.js';
+import { currentOf, type Current } from './current.js';
 import type { ServedPolicy } from './served-policy.js';
 import { within } from './within.js';
 
@@ -38,7 +39,7 @@ const USAGE_MS = 1_000;
 const CREDENTIAL_MS = 5_000;
 
 export interface GatekeeperParts {
-  readonly served: ServedPolicy;
+  readonly served: ServedPolicy | Current<ServedPolicy>;
   readonly recognition: Recognition;
   readonly usage: UsageStore;
   readonly credentials: CredentialResolver;
@@ -59,39 +60,31 @@ type Result = Readonly<Record<string, unknown>>;
 export class Gatekeeper {
   readonly #parts: Required<GatekeeperParts>;
   readonly #notes: CallNotes;
-  /** Stands for a name that is not there: looked at as a hidden one is, so that neither takes longer (spec W-4). */
-  readonly #nothing: GovernedEntry;
+  readonly #current: Current<ServedPolicy>;
+  /** Of each policy: looked for once, or a name that is not there would take longer. */
+  readonly #nothing = new WeakMap<Policy, GovernedEntry>();
 
   constructor(parts: GatekeeperParts) {
     this.#parts = { clock: systemClock, callDeadlineMs: () => undefined, ...parts };
-    const { served, canonical, pseudonym } = parts;
-    this.#notes = new CallNotes(served.version, canonical, pseudonym);
-    this.#nothing = {
-      ...{
-        kind: 'tool',
-        exposedName: '',
-        upstream: '',
-        transport: 'local',
-        name: '',
-        path: ANCHORS.upstreams,
-        parts: [],
-      },
-      capability: mostGranted(served.policy),
-    };
+    this.#current = currentOf(parts.served);
+    this.#notes = new CallNotes(parts.canonical, parts.pseudonym);
   }
 
   /** Throws the CallError of a caller who is not recognised, of a denial, or of a name that is not there for him. */
   async decide(call: McpCall): Promise<void> {
-    const { served, now, clock } = this.#parts;
-    const { policy } = served;
+    // Once per call: what it is decided, consumed and explained by (issue 5, point 7).
+    const served = this.#current.now;
+    const { policy, version } = served;
+    const { now, clock } = this.#parts;
     const [at, startedAt] = [now(), clock.now()];
-    this.#notes.policy(call);
-    const principal = await this.#principalOf(call);
+    const nothing = this.#nothingOf(policy);
+    this.#notes.policy(call, version);
+    const principal = await this.#principalOf(call, served);
     this.#notes.caller(call, principal);
     const entry = entryOf(policy, call.kind, call.name);
     const subject = subjectBefore(call);
     // A name that is not there is decided too, for somebody whom nothing is granted: the same steps as for a hidden one.
-    const [looked, asking] = entry === undefined ? [this.#nothing, NOBODY] : [entry, principal];
+    const [looked, asking] = entry === undefined ? [nothing, NOBODY] : [entry, principal];
     const decisions = decideCall(policy, looked, { principal: asking, subject: subject ?? NOT_CONSULTED, at });
     const seen = evaluate(policy.ruleset, {
       ...{ principal: asking, capability: looked.capability, at },
@@ -105,21 +98,22 @@ export class Gatekeeper {
     const { own } = decisions;
     if (own.outcome === 'deny') {
       this.#notes.denied(call, own);
-      throw seen.outcome === 'allow' ? this.#refused(call, own) : hiddenCall(own.reason.code, 'denied');
+      throw seen.outcome === 'allow' ? this.#refused(call, own, served) : hiddenCall(own.reason.code, 'denied');
     }
-    call.grants = new GovernedGrants(entry, principal, subject === undefined ? undefined : decisions, at, startedAt);
+    const known = subject === undefined ? undefined : decisions;
+    call.grants = new GovernedGrants(entry, principal, known, at, startedAt, served);
   }
 
   /** Throws the CallError of a denial, of a credential that cannot be read, or of an identifier that is none. */
   async consume(call: McpCall): Promise<void> {
     const grants = grantsOf(call);
-    const { entry, principal, at } = grants;
-    const { policy } = this.#parts.served;
+    const { entry, principal, at, served } = grants;
+    const { policy } = served;
     const decisions = grants.decisions ?? decideCall(policy, entry, { principal, subject: subjectAfter(call), at });
     const own = await this.#settled(call, decisions.own, at);
     if (own.outcome === 'deny') {
       this.#notes.denied(call, own);
-      throw this.#refused(call, own);
+      throw this.#refused(call, own, served);
     }
     this.#notes.allowed(call, own);
     const parts = new Map<string, Allow>();
@@ -139,6 +133,19 @@ export class Gatekeeper {
     return cut;
   }
 
+  /** Stands for a name that is not there: looked at as a hidden one is, so that neither takes longer (spec W-4). */
+  #nothingOf(policy: Policy): GovernedEntry {
+    let nothing = this.#nothing.get(policy);
+    if (nothing === undefined) {
+      nothing = {
+        ...{ kind: 'tool', exposedName: '', upstream: '', transport: 'local', name: '' },
+        ...{ path: ANCHORS.upstreams, parts: [], capability: mostGranted(policy) },
+      };
+      this.#nothing.set(policy, nothing);
+    }
+    return nothing;
+  }
+
   /** What the audit has done for a hidden name: reading whose data are asked for, and the pseudonym. Thrown away. */
   #asIfThere({ entry, input }: McpCall): void {
     try {
@@ -149,16 +156,16 @@ export class Gatekeeper {
     }
   }
 
-  async #principalOf(call: McpCall): Promise<Principal> {
-    const { credential, certificate, refused } = call.caller;
+  async #principalOf(call: McpCall, served: ServedPolicy): Promise<Principal> {
+    const { refused } = call.caller;
     if (refused !== undefined) {
       call.journal.note('principal', null);
       throw refused(call.correlationId);
     }
-    const found = await this.#parts.recognition.principalOf(credential, call.signal, certificate);
+    const found = await this.#parts.recognition.principalOf(call.caller, call.signal, served);
     if (found.ok) return found.principal;
     call.journal.note('principal', null);
-    throw refusedCall(this.#refusal(call, found.problem, ANCHORS.issuers), call.kind, true);
+    throw refusedCall(this.#refusal(call, found.problem, ANCHORS.issuers, served), call.kind, true);
   }
 
   async #part(call: McpCall, part: string, decision: Decision | undefined, at: number): Promise<Allow | undefined> {
@@ -202,26 +209,27 @@ export class Gatekeeper {
 
   /** A composite runs nothing in its own name: only the accounts of its parts are asked for. */
   async #admit(call: McpCall, grants: GovernedGrants, own: Allow, parts: ReadonlyMap<string, Allow>): Promise<void> {
-    const { entry } = grants;
+    const { entry, served } = grants;
     if (entry.parts.length === 0) {
-      const grant = await this.#grant(call, own);
+      const grant = await this.#grant(call, own, served);
       if (grant.failed !== undefined) {
-        throw failedCall(this.#refusal(call, 'credential_unresolved', this.#pathOf(own)));
+        const path = served.policy.accounts.get(own.account)?.path ?? own.reason.path;
+        throw failedCall(this.#refusal(call, 'credential_unresolved', path, served));
       }
       grants.set(call.name, grant);
       return;
     }
     grants.set(call.name, { allowed: true, accounts: new Map() });
     const resolved = await Promise.all(
-      [...parts].map(async ([part, allow]) => [part, await this.#grant(call, allow)] as const),
+      [...parts].map(async ([part, allow]) => [part, await this.#grant(call, allow, served)] as const),
     );
     for (const [part, grant] of resolved) grants.set(part, grant);
   }
 
-  async #grant(call: McpCall, { account }: Allow): Promise<PartGrant> {
+  async #grant(call: McpCall, { account }: Allow, served: ServedPolicy): Promise<PartGrant> {
     const { requires } = call.entry;
     if (requires.length === 0) return { allowed: true, accounts: new Map() };
-    const { served, credentials, clock } = this.#parts;
+    const { credentials, clock } = this.#parts;
     const record = served.policy.accounts.get(account);
     if (record === undefined) return { allowed: false };
     try {
@@ -254,16 +262,11 @@ export class Gatekeeper {
     return Math.max(0, Math.min(milliseconds, left));
   }
 
-  #pathOf({ account, reason }: Allow): string {
-    return this.#parts.served.policy.accounts.get(account)?.path ?? reason.path;
+  #refused(call: McpCall, { reason }: Deny, served: ServedPolicy): CallError {
+    return refusedCall(this.#refusal(call, reason.code, reason.path, served), call.kind);
   }
 
-  #refused(call: McpCall, { reason }: Deny): CallError {
-    return refusedCall(this.#refusal(call, reason.code, reason.path), call.kind);
-  }
-
-  #refusal(call: McpCall, code: ExplainedCode, path: string): Refused {
-    const { locate } = this.#parts.served;
+  #refusal(call: McpCall, code: ExplainedCode, path: string, { locate }: ServedPolicy): Refused {
     return { code, path, locate, requestId: call.correlationId, language: call.caller.language };
   }
 }

@@ -31,11 +31,25 @@ export class GovernanceSettings {
   mode?: GovernanceMode;
 
   @Setting({
-    doc: 'The policy, read once at the start: a file, https://…, or git+<url>#<ref>:<path> (docs/governance.md).',
+    doc: 'The policy, read at the start and on SIGHUP: a file, https://…, or git+<url>#<ref>:<path> (docs/governance.md).',
     defaultDoc: 'none',
   })
   @MaxLength(4096)
   policy?: string;
+
+  @Setting({
+    doc: 'What the remote upstreams of the policy have: a file with a declared catalogue, or discover, which asks them at the start. Required when there are any.',
+    defaultDoc: 'none',
+  })
+  @MaxLength(4096)
+  catalog?: string;
+
+  @Setting({
+    doc: "Name of the variable with the caller's credential under `serve --stdio`, read anew for each request.",
+    defaultDoc: '`MCP_CALLER_KEY`',
+  })
+  @Matches(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { message: 'must be the name of a variable' })
+  keyEnv = 'MCP_CALLER_KEY';
 
   @Setting({ doc: "Header with the caller's credential; a leading `Bearer ` is not part of it." })
   @Matches(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { message: 'must be the name of an HTTP header' })
@@ -110,6 +124,11 @@ export class GovernanceSettings {
     // A policy that nobody obeys is the worst surprise of all.
     if (!this.governed && this.policy !== undefined)
       problems.push({ variable: policy, problem: `has no effect unless ${mode} is policy; set that or remove it` });
+    if (!this.governed && this.catalog !== undefined)
+      problems.push({
+        variable: variableOf(GovernanceSettings, 'catalog'),
+        problem: `has no effect unless ${mode} is policy; set that or remove it`,
+      });
     if (TAKEN.test(this.keyHeader))
       problems.push({
         variable: variableOf(GovernanceSettings, 'keyHeader'),

@@ -1,6 +1,7 @@
 import type { PartGrant } from '../mcp/call.js';
 import type { CallDecisions, GovernedEntry, Principal } from './core/index.js';
 import type { Omissions } from './left-out.js';
+import type { ServedPolicy } from './served-policy.js';
 
 /**
  * What travels with one call from `decide` to `consume`, as the call's own `grants`: no side table holds who is calling.
@@ -18,6 +19,8 @@ export class GovernedGrants extends Map<string, PartGrant> {
     readonly at: number,
     /** When the call began, as the monotonic clock counts (milliseconds). */
     readonly startedAt: number,
+    /** The one snapshot of the call: a reload meanwhile is for the calls after it. */
+    readonly served: ServedPolicy,
   ) {
     super();
   }

@@ -3,7 +3,7 @@ import type { LoadedPolicy, LocatedDiagnostic, LocatedPlace } from './policy-fil
 
 /**
  * Every finding about the policy as a line of the log, and what a policy declares that this version does not serve: nobody
- * is recognised by such an issuer, and nothing of such an upstream is shown.
+ * is recognised by such an issuer.
  */
 export function logDiagnostics(
   log: EventLog,
@@ -23,8 +23,6 @@ export function logDiagnostics(
   if (!mtls || certificates.length > 1)
     for (const { id, kind, path } of certificates)
       log.warning('issuer_not_served', { issuer: id, kind, ...place(path) });
-  for (const [id, { transport, path }] of policy.upstreams)
-    if (transport.kind !== 'local') log.warning('upstream_not_served', { upstream: id, ...place(path) });
   log.info('policy_loaded', {
     policy_version: version,
     capabilities: policy.capabilities.length,

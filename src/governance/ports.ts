@@ -20,6 +20,8 @@ export type Recognition =
  */
 export interface PrincipalResolver {
   resolve(presented: string, signal: AbortSignal, certificate?: ForwardedCertificate): Promise<Recognition>;
+  /** The issuer identifiers of the providers that give tokens; absent = there are none. */
+  authorizationServers?(): Promise<readonly string[]>;
 }
 export const PRINCIPAL_RESOLVER = Symbol('PRINCIPAL_RESOLVER');
 

@@ -1,12 +1,16 @@
-import { Controller, Get, ServiceUnavailableException } from '@nestjs/common';
+import { Controller, Get, Inject, Optional, ServiceUnavailableException } from '@nestjs/common';
 import { HealthCheck, HealthCheckService, type HealthCheckResult, type HealthIndicatorResult } from '@nestjs/terminus';
 import { ServiceSettings } from '../config/service.settings.js';
 import { LifecycleIndicator } from './lifecycle.indicator.js';
 
-/** Bodies of spec §8.5. */
+/** `() => string`: the version of the policy that is obeyed. Bound where there is one. */
+export const POLICY_VERSION = Symbol('POLICY_VERSION');
+
+/** Bodies of spec §8.5, and in policy mode the version of the policy. */
 interface StatusBody {
   readonly status: 'ok' | 'ready' | 'not_ready';
   readonly service: string;
+  readonly policy_version?: string;
 }
 
 @Controller()
@@ -15,13 +19,16 @@ export class HealthController {
     private readonly checks: HealthCheckService,
     private readonly indicator: LifecycleIndicator,
     private readonly service: ServiceSettings,
+    @Optional() @Inject(POLICY_VERSION) private readonly policyVersion?: () => string,
   ) {}
 
   @Get('health')
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   async health(): Promise<StatusBody> {
     await this.isUp(() => this.indicator.alive());
-    return { status: 'ok', service: this.service.serviceName };
+    const { policyVersion } = this;
+    const version = policyVersion && { policy_version: policyVersion() };
+    return { status: 'ok', service: this.service.serviceName, ...version };
   }
 
   @Get('ready')

@@ -33,10 +33,8 @@ export class CallGate {
    * before the answer was handed to the operating system.
    */
   enter(response: ServerResponse): Exchange | undefined {
-    if (this.isFull) return undefined;
-    const exchange = new Exchange(this.#leave);
-    this.#exchanges.add(exchange);
-    this.#inFlight++;
+    const exchange = this.admit();
+    if (exchange === undefined) return undefined;
     const onClose = () => {
       if (!response.writableFinished) exchange.cut('cancelled');
       exchange.release();
@@ -44,6 +42,15 @@ export class CallGate {
     // A response whose connection went away while the body was parsed never closes again.
     if (response.closed) onClose();
     else response.once('close', onClose);
+    return exchange;
+  }
+
+  /** The same for a request that has no connection of its own: whoever answers it calls `release` on it, once. */
+  admit(): Exchange | undefined {
+    if (this.isFull) return undefined;
+    const exchange = new Exchange(this.#leave);
+    this.#exchanges.add(exchange);
+    this.#inFlight++;
     return exchange;
   }
 

@@ -17,18 +17,16 @@ import { CallError } from './errors.js';
 import { CatalogueHost, UNKNOWN, unknownEntry } from './unknown-entry.js';
 
 /**
- * Every tool, resource and prompt of this process, compiled once when the application is built and fixed from then on.
- * What cannot be served is an error of the start, all of it at once, and never of a call.
+ * Every tool, resource and prompt of this process, compiled once when the application is built. What the
+ * classes give is fixed from then on; what the sources give changes only as a whole. What cannot be served is an error of the
+ * start, all of it at once, and never of a call.
  */
 export class Catalogue implements OnApplicationBootstrap {
-  readonly #entries: Record<ListKind, Map<string, CompiledEntry>> = {
-    tool: new Map(),
-    resource: new Map(),
-    template: new Map(),
-    prompt: new Map(),
-  };
+  /** Of the classes: fixed. */
+  #own: readonly CompiledEntry[] = [];
+  #pipeline: CallPipeline;
   #unknown: Record<CallKind, CompiledEntry>;
-  #views: CatalogueViews;
+  #state: State;
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -43,28 +41,34 @@ export class Catalogue implements OnApplicationBootstrap {
     const pipeline = new CallPipeline(this.contexts, this.bindings.steps, this.filter);
     const states = this.stateSecret === undefined ? undefined : new RequestState(this.stateSecret);
     const problems: string[] = [];
-    for (const compile of this.classes({ pipeline, states })) this.admit(compile, problems);
-    for (const source of this.bindings.sources) {
-      for (const entry of source.entries()) this.admit(() => wired(entry, pipeline), problems);
-    }
-    if (problems.length > 0) throw new CatalogueError(problems);
-    const sorted = (kind: ListKind) => this.entries(kind);
+    const own = [...this.classes({ pipeline, states })].flatMap((compile) => attempted(compile, problems));
+    const sourced = this.bindings.sources.flatMap((source) => source.entries());
+    this.#own = own;
+    this.#pipeline = pipeline;
+    this.#state = this.stateOf(sourced, problems);
     const unknown = (kind: CallKind) =>
       unknownEntry(
         kind,
         pipeline,
-        sorted(kind).find((entry) => entry.hasSubject),
+        this.entries(kind).find((entry) => entry.hasSubject),
       );
     this.#unknown = { tool: unknown('tool'), resource: unknown('resource'), prompt: unknown('prompt') };
-    this.#views = new CatalogueViews(
-      { tool: sorted('tool'), resource: sorted('resource'), template: sorted('template'), prompt: sorted('prompt') },
-      this.bindings.visibility,
-    );
+  }
+
+  /**
+   * Other entries in the place of those that the sources gave. Everything that can fail fails here (CatalogueError); the
+   * function that it gives puts all of it in place at once.
+   */
+  prepare(sourced: readonly CompiledEntry[]): () => void {
+    const next = this.stateOf(sourced, []);
+    return () => {
+      this.#state = next;
+    };
   }
 
   /** The entry with that name (for a resource: that URI), or the one that stands for everything unknown. */
   find(kind: CallKind, name: string): CompiledEntry {
-    return this.#entries[kind].get(name) ?? this.family(kind, name) ?? this.#unknown[kind];
+    return this.#state.entries[kind].get(name) ?? this.family(kind, name) ?? this.#unknown[kind];
   }
 
   /**
@@ -78,7 +82,8 @@ export class Catalogue implements OnApplicationBootstrap {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<readonly string[] | undefined> {
-    const entry = this.#entries[kind].get(name);
+    // In one turn: both of the same state.
+    const entry = this.#state.entries[kind].get(name);
     const seen = await this.definitions(kind, caller, signal);
     if (entry === undefined || !seen.includes(entry.definition)) return undefined;
     return entry.suggestions?.get(argument) ?? [];
@@ -91,7 +96,7 @@ export class Catalogue implements OnApplicationBootstrap {
 
   /** In the order in which lists show them: by name, in code units, so that all replicas agree. */
   entries(kind: ListKind): readonly CompiledEntry[] {
-    return [...this.#entries[kind].values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return sorted(this.#state.entries[kind]);
   }
 
   /**
@@ -100,7 +105,7 @@ export class Catalogue implements OnApplicationBootstrap {
    */
   async definitions(kind: ListKind, caller: Caller, signal: AbortSignal): Promise<readonly unknown[]> {
     try {
-      return await this.#views.definitions(kind, caller, signal);
+      return await this.#state.views.definitions(kind, caller, signal);
     } catch (error) {
       if (error instanceof CallError) this.#refused(kind, caller, error);
       throw error;
@@ -116,7 +121,7 @@ export class Catalogue implements OnApplicationBootstrap {
 
   /** The JSON text of an array that `definitions` gave; undefined for any other. */
   serialised(definitions: unknown): string | undefined {
-    return this.#views.serialised(definitions);
+    return this.#state.views.serialised(definitions);
   }
 
   #refused(kind: ListKind, caller: Caller, { code, data }: CallError): void {
@@ -127,7 +132,7 @@ export class Catalogue implements OnApplicationBootstrap {
 
   private family(kind: CallKind, uri: string): CompiledEntry | undefined {
     if (kind !== 'resource') return undefined;
-    for (const entry of this.#entries.template.values()) if (entry.address?.(uri) !== undefined) return entry;
+    for (const entry of this.#state.entries.template.values()) if (entry.address?.(uri) !== undefined) return entry;
     return undefined;
   }
 
@@ -152,17 +157,47 @@ export class Catalogue implements OnApplicationBootstrap {
     }
   }
 
-  private admit(compile: () => CompiledEntry, problems: string[]): void {
-    try {
-      const entry = compile();
-      const entries = this.#entries[entry.address === undefined ? entry.kind : 'template'];
-      if (entries.has(entry.name)) problems.push(`${entry.kind} '${entry.name}': there are two of them`);
-      else if (entry.name === UNKNOWN) problems.push(`${entry.kind} '${UNKNOWN}': the name stands for what is unknown`);
-      else entries.set(entry.name, entry);
-    } catch (error) {
-      if (!(error instanceof CatalogueError)) throw error;
-      problems.push(...error.problems);
-    }
+  /** Throws a CatalogueError with `problems` and whatever else is wrong. */
+  private stateOf(sourced: readonly CompiledEntry[], problems: string[]): State {
+    const pipeline = this.#pipeline;
+    const entries: State['entries'] = { tool: new Map(), resource: new Map(), template: new Map(), prompt: new Map() };
+    const admit = (entry: CompiledEntry): void => {
+      const { kind, name } = entry;
+      const known = entries[entry.address === undefined ? kind : 'template'];
+      if (known.has(name)) problems.push(`${kind} '${name}': there are two of them`);
+      else if (name === UNKNOWN) problems.push(`${kind} '${UNKNOWN}': the name stands for what is unknown`);
+      else known.set(name, entry);
+    };
+    for (const entry of this.#own) admit(entry);
+    for (const entry of sourced) attempted(() => wired(entry, pipeline), problems).forEach(admit);
+    if (problems.length > 0) throw new CatalogueError(problems);
+    const { tool, resource, template, prompt } = entries;
+    const listed = {
+      tool: sorted(tool),
+      resource: sorted(resource),
+      template: sorted(template),
+      prompt: sorted(prompt),
+    };
+    return { entries, views: new CatalogueViews(listed, this.bindings.visibility) };
+  }
+}
+
+/** What is served at one time, replaced as a whole. */
+interface State {
+  readonly entries: Readonly<Record<ListKind, Map<string, CompiledEntry>>>;
+  readonly views: CatalogueViews;
+}
+
+const sorted = (entries: ReadonlyMap<string, CompiledEntry>): readonly CompiledEntry[] =>
+  [...entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+
+function attempted(compile: () => CompiledEntry, problems: string[]): readonly CompiledEntry[] {
+  try {
+    return [compile()];
+  } catch (error) {
+    if (!(error instanceof CatalogueError)) throw error;
+    problems.push(...error.problems);
+    return [];
   }
 }
 

@@ -349,6 +349,36 @@ describe('the challenge oauth', () => {
   });
 });
 
+describe('a reload', () => {
+  it('takes tokens, certificates and the challenge along, and remembers no token of the policy before', async () => {
+    const named = (scope: string) => write('recarga.yaml', policy({ scopes: [scope] }));
+    await using server = await ServerProcess.ready(
+      env({ POLICY: named('antes'), CHALLENGE: 'oauth', MTLS_HEADER: 'X-Client-Subject', MTLS_PROXIES: '127.0.0.1' }),
+    );
+    const [before, after] = [
+      await provider.token({ unit: 'caja', scope: 'antes' }),
+      await provider.token({ unit: 'caja', scope: 'ahora' }),
+    ];
+    const list = (headers: OutgoingHttpHeaders) => legacy(`${server.url}/mcp`, 'tools/list', {}, { headers });
+    const statuses = async (...all: OutgoingHttpHeaders[]) =>
+      (await Promise.all(all.map(list))).map(({ status }) => status);
+    const [old, young] = [{ authorization: `Bearer ${before}` }, { authorization: `Bearer ${after}` }];
+    const others = [{ authorization: `Bearer ${KEY}` }, { 'x-client-subject': 'CN=lotes,OU=caja' }];
+    expect(await statuses(old, young, ...others)).toEqual([200, 403, 200, 200]);
+
+    named('ahora');
+    server.kill('SIGHUP');
+    await server.until((one) => one.events('policy_reloaded').length === 1);
+    expect(await statuses(old, young, ...others)).toEqual([403, 200, 200, 200]);
+    expect(tools(await list(young))).toEqual(['consultar_saldo']);
+    const { status, headers } = await list({});
+    expect([status, headers['www-authenticate']]).toEqual([401, expect.stringContaining('scope="ahora"')]);
+    const { json } = await send(`${server.url}/.well-known/oauth-protected-resource/mcp`, { method: 'GET' });
+    expect(json).toMatchObject({ authorization_servers: [provider.issuer], scopes_supported: ['ahora'] });
+    expect(server.events('issuer_not_served')).toEqual([]);
+  });
+});
+
 describe('credentials from elsewhere', () => {
   it('come from a Vault and from a token endpoint, and reach the sources', async () => {
     let stored = world.database.dsn;
@@ -435,6 +465,7 @@ describe('a policy from elsewhere', () => {
       terminal: { out: (text) => void (out += text), err: (text) => void (out += text) },
       now: () => 0,
       serve: async () => 0,
+      discover: () => Promise.reject(new Error('no upstream is asked here')),
     });
     return { code, out };
   };

@@ -22,6 +22,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     terminal: { out: (text) => void (out += text), err: (text) => void (err += text) },
     now: () => Date.now(),
     serve: () => Promise.reject(new Error('serve has a process of its own')),
+    discover: () => Promise.reject(new Error('catalog has a process of its own')),
   });
   process.stdout.write(`${JSON.stringify({ code, out, err })}\n`);
 }

@@ -4,17 +4,15 @@ import type { Challenge } from '../../mcp/edge/challenge.js';
 import type { Challenger } from '../../mcp/ports.js';
 import { ANCHORS, visible, type Pointer, type PrincipalProblem } from '../core/index.js';
 import type { ExplainedCode } from '../explanations.js';
+import { currentOf, type Current } from '../current.js';
 import type { Now } from '../ports.js';
-import type { OidcIssuers } from '../principals/oidc-issuers.js';
 import type { Recognition } from '../recognition.js';
 import { refusedList, refusedOutright } from '../refusal.js';
 import type { ServedPolicy } from '../served-policy.js';
 
 export interface OAuthChallengerParts {
-  readonly served: ServedPolicy;
+  readonly served: ServedPolicy | Current<ServedPolicy>;
   readonly recognition: Recognition;
-  /** Absent when the policy has no provider: then clients are told of none. */
-  readonly tokens: OidcIssuers | undefined;
   readonly resource: string | undefined;
   readonly now: Now;
   readonly log: EventLog;
@@ -36,30 +34,24 @@ const ERRORS: Readonly<Record<PrincipalProblem, Readonly<Record<string, string>>
  */
 export class OAuthChallenger implements Challenger {
   readonly resource?: string;
-  readonly #scopes: readonly string[];
+  readonly #current: Current<ServedPolicy>;
 
   constructor(private readonly parts: OAuthChallengerParts) {
     if (parts.resource !== undefined) this.resource = parts.resource;
-    const declared = [...parts.served.policy.issuers.values()].flatMap(({ scopes = [] }) => scopes);
-    // It asks for a longer login, not for anything here (mcp-protocol.md §1.6-26).
-    this.#scopes = [...new Set(declared)].filter((scope) => scope !== 'offline_access').sort();
+    this.#current = currentOf(parts.served);
   }
 
   async challenge(caller: Caller, signal: AbortSignal): Promise<Challenge | undefined> {
-    const { recognition, served, now } = this.parts;
-    const found = await recognition.principalOf(caller.credential, signal, caller.certificate);
+    const { recognition, now } = this.parts;
+    const served = this.#current.now;
+    const found = await recognition.principalOf(caller, signal, served);
     if (!found.ok) {
       const { problem } = found;
-      return this.#challenge(
-        caller,
-        problem,
-        ANCHORS.issuers,
-        problem === 'scope_insufficient' ? 403 : 401,
-        ERRORS[problem],
-      );
+      const status = problem === 'scope_insufficient' ? 403 : 401;
+      return challengeOf(served, caller, problem, ANCHORS.issuers, status, ERRORS[problem]);
     }
     if (visible(served.policy, found.principal, now()).capabilities.size > 0) return undefined;
-    return this.#challenge(caller, 'no_grant_matches', ANCHORS.grants, 403, ERRORS.scope_insufficient);
+    return challengeOf(served, caller, 'no_grant_matches', ANCHORS.grants, 403, ERRORS.scope_insufficient);
   }
 
   refused(reason: string, requestId: string): void {
@@ -67,22 +59,32 @@ export class OAuthChallenger implements Challenger {
   }
 
   async metadata(): Promise<{ authorizationServers: readonly string[]; scopes: readonly string[] }> {
-    return { authorizationServers: (await this.parts.tokens?.authorizationServers()) ?? [], scopes: this.#scopes };
+    const served = this.#current.now;
+    const authorizationServers = await this.parts.recognition.authorizationServers(served);
+    return { authorizationServers, scopes: scopesOf(served) };
   }
+}
 
-  #challenge(
-    { language }: Caller,
-    code: ExplainedCode,
-    path: Pointer,
-    status: 401 | 403,
-    error: Readonly<Record<string, string>>,
-  ): Challenge {
-    const { locate } = this.parts.served;
-    const refused = status === 401 ? refusedList : refusedOutright;
-    return {
-      status,
-      parameters: { ...error, ...(this.#scopes.length > 0 && { scope: this.#scopes.join(' ') }) },
-      refusal: (requestId) => refused({ code, path, locate, requestId, language }),
-    };
-  }
+function challengeOf(
+  served: ServedPolicy,
+  { language }: Caller,
+  code: ExplainedCode,
+  path: Pointer,
+  status: 401 | 403,
+  error: Readonly<Record<string, string>>,
+): Challenge {
+  const { locate } = served;
+  const scopes = scopesOf(served);
+  const refused = status === 401 ? refusedList : refusedOutright;
+  return {
+    status,
+    parameters: { ...error, ...(scopes.length > 0 && { scope: scopes.join(' ') }) },
+    refusal: (requestId) => refused({ code, path, locate, requestId, language }),
+  };
+}
+
+function scopesOf({ policy }: ServedPolicy): readonly string[] {
+  const declared = [...policy.issuers.values()].flatMap(({ scopes = [] }) => scopes);
+  // It asks for a longer login, not for anything here (mcp-protocol.md §1.6-26).
+  return [...new Set(declared)].filter((scope) => scope !== 'offline_access').sort();
 }

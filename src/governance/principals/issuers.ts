@@ -2,6 +2,7 @@ import type { ForwardedCertificate } from '../../mcp/call.js';
 import type { PrincipalResolver, Recognition } from '../ports.js';
 import type { MtlsIssuers } from './mtls-issuers.js';
 import { OidcIssuers } from './oidc-issuers.js';
+import type { StaticKeys } from './static-keys.js';
 
 /**
  * All issuers of a policy on one endpoint. What a caller presents himself is what counts; a certificate that his proxy vouches
@@ -9,7 +10,7 @@ import { OidcIssuers } from './oidc-issuers.js';
  */
 export class Issuers implements PrincipalResolver {
   constructor(
-    private readonly keys: PrincipalResolver,
+    private readonly keys: StaticKeys,
     private readonly tokens?: OidcIssuers,
     private readonly certificates?: MtlsIssuers,
   ) {}
@@ -23,5 +24,14 @@ export class Issuers implements PrincipalResolver {
       if (found.ok || found.problem !== 'credential_invalid') return found;
     }
     return this.keys.resolve(presented, signal);
+  }
+
+  /** Says which keys cannot be read. */
+  check(signal: AbortSignal): Promise<void> {
+    return this.keys.check(signal);
+  }
+
+  async authorizationServers(): Promise<readonly string[]> {
+    return (await this.tokens?.authorizationServers()) ?? [];
   }
 }

@@ -19,11 +19,17 @@ const LISTS = ['tools', 'resources', 'prompts'] as const;
 /** Text of an array that the catalogue has serialised before; undefined for any other. */
 export type Serialised = (value: unknown) => string | undefined;
 
+/** What an exchange answers through. */
+export interface Replying {
+  finish(message: JSONRPCResultResponse | JSONRPCErrorResponse, status: number): void;
+  notify(message: JSONRPCNotification): void;
+}
+
 /**
  * The answer to one request: one JSON object, or an event stream from the first notification on, when the client accepts
  * one. Nothing is written to a client that has gone.
  */
-export class Answer {
+export class Answer implements Replying {
   #streaming = false;
   #finished = false;
   #keepAlive: NodeJS.Timeout | undefined;

@@ -22,10 +22,10 @@ import { Delegate } from './delegate.js';
 import { DirectAnswers, streamOf } from './direct-call.js';
 import { LegacyExchange } from './legacy-exchange.js';
 import { ModernExchange } from './modern-exchange.js';
-import { call, hintsOf, type Kept } from './handlers.js';
+import { call, hintsOf } from './handlers.js';
 import { asProtocolError as listed } from './rpc-errors.js';
 import { MODERN_REVISION, ServerFactory } from './server-factory.js';
-import { requestOf, usualCall, usualList, withoutArguments, type UsualCall, type UsualList } from './usual-call.js';
+import { keptFrom, requestOf, usualCall, usualList, type UsualCall, type UsualList } from './usual-call.js';
 
 /** Methods of the 2026 era that are served here, and the parameter that the `Mcp-Name` header must repeat. */
 const NAME_HEADER_SOURCE = new Map<string, string | undefined>([
@@ -275,14 +275,6 @@ function isUsual(req: IncomingMessage, { message, classification }: Modern): boo
   if (header(req, 'mcp-method') !== message.method) return false;
   const source = NAME_HEADER_SOURCE.get(message.method);
   return source === undefined || header(req, 'mcp-name') === (message.params as Record<string, unknown>)[source];
-}
-
-function keptFrom<M extends { method: string; params?: unknown }>(message: M): { message: M; kept: Kept } {
-  const { params } = message;
-  return {
-    message: withoutArguments(message),
-    kept: { arguments: isRecord(params) ? params['arguments'] : undefined },
-  };
 }
 
 function header(req: IncomingMessage, name: string): string | undefined {

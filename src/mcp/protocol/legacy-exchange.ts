@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, JSONRPCRequest, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
-import type { Answer } from './answer.js';
+import type { Replying } from './answer.js';
 
 /**
  * One request of the 2025 era. JSON first and whatever the client accepts: the SDK's stateless transport answers 406 to
@@ -13,7 +13,7 @@ export class LegacyExchange implements Transport {
 
   constructor(
     private readonly id: JSONRPCRequest['id'],
-    private readonly answer: Answer,
+    private readonly answer: Replying,
   ) {}
 
   async start(): Promise<void> {}

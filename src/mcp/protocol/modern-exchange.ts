@@ -5,7 +5,7 @@ import type {
   MessageExtraInfo,
   TransportSendOptions,
 } from '@modelcontextprotocol/server';
-import type { Answer } from './answer.js';
+import type { Replying } from './answer.js';
 
 type Classification = NonNullable<MessageExtraInfo['classification']>;
 
@@ -21,7 +21,7 @@ export class ModernExchange extends PerRequestHTTPServerTransport {
   constructor(
     private readonly classification: Classification,
     private readonly id: JSONRPCRequest['id'],
-    private readonly answer: Answer,
+    private readonly answer: Replying,
   ) {
     super({ classification, keepAliveMs: 0 });
   }

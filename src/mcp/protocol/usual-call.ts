@@ -7,7 +7,7 @@ import {
   type JSONRPCRequest,
 } from '@modelcontextprotocol/server';
 import { isRecord } from '../json-schema.js';
-import type { Era } from './handlers.js';
+import type { Era, Kept } from './handlers.js';
 import { MODERN_REVISION } from './server-factory.js';
 
 const METHOD = 'tools/call';
@@ -82,11 +82,20 @@ function capabilitiesIn(meta: unknown, version: string): UsualCall['capabilities
 }
 
 /** The message as a protocol server takes it: without the arguments, which are none of its business. */
-export function withoutArguments<M extends { method: string; params?: unknown }>(message: M): M {
+function withoutArguments<M extends { method: string; params?: unknown }>(message: M): M {
   const { params } = message;
   if (!isRecord(params) || !('arguments' in params)) return message;
   const { arguments: _, ...rest } = params;
   return { ...message, params: rest };
+}
+
+/** The same, with what is kept of it for our own handlers. */
+export function keptFrom<M extends { method: string; params?: unknown }>(message: M): { message: M; kept: Kept } {
+  const { params } = message;
+  return {
+    message: withoutArguments(message),
+    kept: { arguments: isRecord(params) ? params['arguments'] : undefined },
+  };
 }
 
 /** `body` of a usual call, for what is answered through the SDK after all. */
