@@ -138,10 +138,10 @@ function governance(
   parts: Parts,
   load?: ReloadParts['load'],
 ): DynamicModule {
-  const pseudonyms = new Pseudonyms(settings.get(AuditSettings).hmacSecret ?? '');
+  const secret = settings.get(AuditSettings).hmacSecret ?? '';
+  const pseudonyms = new Pseudonyms(secret);
   const pseudonym = (canonical: string): string => String(pseudonyms.fields(canonical).identifier);
   const { serviceName } = settings.get(ServiceSettings);
-  const secret = settings.get(AuditSettings).hmacSecret ?? '';
   // Wider than a pseudonym of the audit: two callers must not share a counter by chance.
   const fingerprint = (key: string): string =>
     createHmac('sha256', secret).update(`mcp-corp/usage\0${serviceName}\0${key}`).digest('base64url');

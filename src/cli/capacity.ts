@@ -1,14 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CapacityAnswer, capacityOf, type CapacityQuestion } from './capacity-arithmetic.js';
+import type { Terminal } from './terminal.js';
 
 /** Exit codes of the command; a command line that cannot be carried out is 2, as for every command. */
 export const CAPACITY = { fits: 0, tooMuch: 1 } as const;
-
-/** Where the command writes. */
-interface Terminal {
-  out(text: string): void;
-  err(text: string): void;
-}
 
 interface Flags {
   readonly replicas: number;

@@ -1,6 +1,7 @@
 import type { McpCall, PartGrant } from '../mcp/call.js';
 import type { CallError } from '../mcp/errors.js';
 import { UNKNOWN } from '../mcp/unknown-entry.js';
+import { bounded } from '../connectors/bounded.js';
 import { systemClock, type Clock } from '../resilience/clock.js';
 import { CallNotes, type Pseudonym } from './call-notes.js';
 import {
@@ -29,7 +30,6 @@ import type { Recognition } from './recognition.js';
 import { failedCall, hiddenCall, refusedCall, type Refused } from './refusal.js';
 import { currentOf, type Current } from './current.js';
 import type { ServedPolicy } from './served-policy.js';
-import { within } from './within.js';
 
 /**
  * Longest wait for the usage store and for a secret, in milliseconds, where the call has that much left. Both are before the
@@ -192,8 +192,8 @@ export class Gatekeeper {
     const { usage, clock } = this.#parts;
     const named = charges.map((charge) => this.#withoutNames(charge));
     try {
-      const limit = this.#atMost(USAGE_MS, call);
-      return await within(clock, limit, call.signal, (signal) => usage.tryConsume(named, at, signal));
+      const bounds = { clock, limitMs: this.#atMost(USAGE_MS, call), signal: call.signal };
+      return await bounded((signal) => usage.tryConsume(named, at, signal), bounds);
     } catch {
       // Whatever it was, what is not known is exhausted; the caller's own leaving is no question of usage.
       call.signal.throwIfAborted();
@@ -233,9 +233,10 @@ export class Gatekeeper {
     const record = served.policy.accounts.get(account);
     if (record === undefined) return { allowed: false };
     try {
-      const limit = this.#atMost(CREDENTIAL_MS, call);
-      const { epoch, secret } = await within(clock, limit, call.signal, (signal) =>
-        credentials.resolve(account, record.secretRef, signal),
+      const bounds = { clock, limitMs: this.#atMost(CREDENTIAL_MS, call), signal: call.signal };
+      const { epoch, secret } = await bounded(
+        (signal) => credentials.resolve(account, record.secretRef, signal),
+        bounds,
       );
       const used = { key: account, secret: { epoch, secret } };
       const accounts = new Map(requires.map((source) => [source, used]));

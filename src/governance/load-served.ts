@@ -50,11 +50,12 @@ export async function loadServed({
   const upstreams = async (policy: Policy): Promise<ReadonlyMap<string, readonly CatalogueItem[]>> => {
     check?.(policy);
     const remote = remoteUpstreams(policy);
-    if (catalog === DISCOVER) tools = await discover(remote);
-    else if (catalog !== undefined) tools = complete(await loadDeclaredCatalogue(catalog), policy);
+    if (catalog === DISCOVER) {
+      tools = await discover(remote);
+      refuseUnusable(policy, tools);
+    } else if (catalog !== undefined) tools = complete(await loadDeclaredCatalogue(catalog), policy);
     else if (remote.size > 0)
       throw new CatalogueMissingError('the policy has remote upstreams and there is no catalogue');
-    if (catalog === DISCOVER) refuseUnusable(policy, tools);
     return catalogueItems(tools);
   };
   const loaded = await loadPolicyFile(path, { local, purpose: 'serve', upstreams });

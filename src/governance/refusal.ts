@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { CallKind } from '../mcp/call.js';
 import { CallError } from '../mcp/errors.js';
 import type { Pointer } from './core/index.js';
@@ -32,9 +31,6 @@ export const refusedList = (refused: Refused): CallError => asError(refused, { j
 
 /** Somebody who is recognised and may do nothing here: an error whatever was asked for. */
 export const refusedOutright = (refused: Refused): CallError => asError(refused, { jsonRpcCode: DENIED });
-
-/** A list is no call and has no id of its own; with this one its caller finds the audit's record of the refusal. */
-export const newRequestId = (): string => randomUUID().replaceAll('-', '');
 
 /** Authorised and not served: nobody's decision, so not a denial. */
 export const failedCall = (refused: Refused): CallError => asError(refused, { result: 'failure' });

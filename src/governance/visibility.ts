@@ -1,13 +1,14 @@
 import type { EventLog } from '../logging/event-log.js';
 import type { Caller } from '../mcp/call.js';
 import type { CompiledEntry } from '../mcp/catalogue-entry.js';
+import { newCorrelationId } from '../mcp/correlation-id.js';
 import type { CatalogueView, Visibility } from '../mcp/ports.js';
 import { ANCHORS, entryOf, visible, type GovernedEntry, type Policy, type View } from './core/index.js';
 import { definitionWithout, leftOutBy } from './left-out.js';
 import { NOTHING_LEFT_OUT, type LeftOut } from './output-fields.js';
 import type { Now } from './ports.js';
 import type { Recognition } from './recognition.js';
-import { newRequestId, refusedList } from './refusal.js';
+import { refusedList } from './refusal.js';
 import { currentOf, type Current } from './current.js';
 import type { ServedPolicy } from './served-policy.js';
 
@@ -33,7 +34,7 @@ export class GovernedVisibility implements Visibility {
     const recognised = await this.recognition.principalOf(caller, signal, served);
     if (!recognised.ok) {
       const { problem: code } = recognised;
-      const requestId = newRequestId();
+      const requestId = newCorrelationId();
       // The audit has it, in bounds; the log, only for whoever looks closely.
       this.log.debug('list_refused', { reason: code, request_id: requestId });
       throw refusedList({ code, path: ANCHORS.issuers, locate, requestId, language: caller.language });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { newCorrelationId } from './correlation-id.js';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import type { DiscoverableDecorator, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
 import type { Bindings } from './bindings.js';
@@ -126,7 +126,7 @@ export class Catalogue implements OnApplicationBootstrap {
 
   #refused(kind: ListKind, caller: Caller, { code, data }: CallError): void {
     const told = data?.['request_id'];
-    const correlationId = typeof told === 'string' ? told : randomUUID().replaceAll('-', '');
+    const correlationId = typeof told === 'string' ? told : newCorrelationId();
     this.bindings.lists?.refused({ kind, caller, code, correlationId });
   }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { newCorrelationId } from './correlation-id.js';
 import type { Round } from './asking/round.js';
 import type { Caller, CallKind, McpCall, PartGrant, SourceOptions } from './call.js';
 import type { CallStream } from './call-stream.js';
@@ -17,7 +17,7 @@ export class LiveCall implements McpCall {
   readonly kind: CallKind;
   readonly name: string;
   /** Version 4 UUID without its dashes, as the reference: 122 random bits, from a buffer that Node fills in advance. */
-  readonly correlationId = randomUUID().replaceAll('-', '');
+  readonly correlationId = newCorrelationId();
   readonly traceId: string | undefined;
   readonly caller: Caller;
   readonly journal = new Journal();

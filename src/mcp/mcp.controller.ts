@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { newCorrelationId } from './correlation-id.js';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { All, Controller, Req, Res, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -124,7 +124,7 @@ export class McpController implements OnApplicationBootstrap {
     const { refusal } = challenge;
     let told = await this.protocol.refuse(message, { ...inbound, caller: { ...inbound.caller, refused: refusal } });
     if (told === undefined) {
-      const requestId = randomUUID().replaceAll('-', '');
+      const requestId = newCorrelationId();
       told = refusal(requestId);
       challenger.refused(told.code, requestId);
     }

@@ -420,6 +420,7 @@ describe('credentials from elsewhere', () => {
   });
 });
 
+// Where there is no redis-server the suite is skipped under that reason; `.ci/run` installs it, and fails when anything was skipped.
 const described = NO_REDIS === undefined ? describe : describe.skip;
 described(`ceilings that replicas share${NO_REDIS === undefined ? '' : ` (skipped: ${NO_REDIS})`}`, () => {
   it('let exactly n of 50 parallel calls over two replicas run; without the store none; with it again', async () => {

@@ -4,6 +4,7 @@ import type { Send } from '../outbound/bounded-request.js';
 import type { Now, PrincipalResolver, Recognition } from '../ports.js';
 import { principalOf, scopesOf } from './oidc-claims.js';
 import { OidcProvider, type Jose, type KeySet } from './oidc-provider.js';
+import { unlessAborted } from '../unless-aborted.js';
 import { VerifiedTokens } from './verified-tokens.js';
 
 /** Signatures that only their maker can make: with HS256 the public key would be the secret, and `none` is no signature. */
@@ -168,14 +169,4 @@ function unverifiedClaims(token: string): Readonly<Record<string, unknown>> | un
   } catch {
     return undefined;
   }
-}
-
-/** The work goes on for whoever else waits for it. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', leave);
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }

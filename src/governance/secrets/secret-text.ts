@@ -1,3 +1,5 @@
+import { unlessAborted } from '../unless-aborted.js';
+
 /**
  * A secret behind a reference. Law: no error says the secret, its reference or its path; what went wrong is one of five
  * words. Each scheme has one reader; what no reader knows cannot be had.
@@ -37,13 +39,4 @@ export class Secrets {
     if (text === '') throw new SecretError('absent');
     return text;
   }
-}
-
-/** A reader that hangs (a file on a network that is gone) holds nobody longer than its own signal. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', leave);
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }

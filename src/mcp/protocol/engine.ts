@@ -23,7 +23,7 @@ import { DirectAnswers, streamOf } from './direct-call.js';
 import { LegacyExchange } from './legacy-exchange.js';
 import { ModernExchange } from './modern-exchange.js';
 import { call, hintsOf } from './handlers.js';
-import { asProtocolError as listed } from './rpc-errors.js';
+import { asProtocolError } from './rpc-errors.js';
 import { MODERN_REVISION, ServerFactory } from './server-factory.js';
 import { keptFrom, requestOf, usualCall, usualList, type UsualCall, type UsualList } from './usual-call.js';
 
@@ -177,7 +177,7 @@ export class ProtocolEngine implements OnApplicationBootstrap {
     const answer = this.answer(req, res);
     let end: () => Promise<Result>;
     try {
-      const tools = await listed(() => this.catalogue.definitions('tool', caller, exchange.signal));
+      const tools = await asProtocolError(() => this.catalogue.definitions('tool', caller, exchange.signal));
       const written = this.catalogue.serialised(tools);
       if (written !== undefined) return answer.finishWith(this.#direct.listText(list, written));
       end = async () => ({ tools, ...hintsOf(list.era) });

@@ -40,15 +40,8 @@ export function usualCall(headers: IncomingHttpHeaders, body: unknown): UsualCal
   if (jsonrpc !== '2.0' || !isId(id) || !isRecord(params) || !hasOnly(params, isOfParams)) return undefined;
   const { name, arguments: sent, _meta: meta } = params;
   if (typeof name !== 'string') return undefined;
-  const version = headers['mcp-protocol-version'];
-  if (meta === undefined) {
-    const known = version === undefined || (typeof version === 'string' && LEGACY_VERSIONS.has(version));
-    return known ? { era: 'legacy', id, name, arguments: sent, capabilities: NONE } : undefined;
-  }
-  if (version !== MODERN_REVISION || headers['mcp-method'] !== METHOD || headers['mcp-name'] !== name) return undefined;
-  const capabilities = capabilitiesIn(meta, version);
-  if (capabilities === undefined) return undefined;
-  return { era: 'modern', id, name, arguments: sent, capabilities };
+  const spoken = spokenIn(headers, meta, METHOD, name);
+  return spoken && { ...spoken, id, name, arguments: sent };
 }
 
 /** A `tools/list` in which nothing is left for the SDK's checks to find. */
@@ -63,15 +56,25 @@ export function usualList(headers: IncomingHttpHeaders, body: unknown): UsualLis
   const { jsonrpc, id, params } = body;
   if (jsonrpc !== '2.0' || !isId(id)) return undefined;
   if (params !== undefined && (!isRecord(params) || !hasOnly(params, (key) => key === '_meta'))) return undefined;
-  const meta = params?.['_meta'];
+  const spoken = spokenIn(headers, params?.['_meta'], LIST, undefined);
+  return spoken && { era: spoken.era, id };
+}
+
+/** The era that headers and `_meta` agree about; undefined where something is left for the SDK to find. */
+function spokenIn(
+  headers: IncomingHttpHeaders,
+  meta: unknown,
+  method: string,
+  name: string | undefined,
+): Pick<UsualCall, 'era' | 'capabilities'> | undefined {
   const version = headers['mcp-protocol-version'];
   if (meta === undefined) {
     const known = version === undefined || (typeof version === 'string' && LEGACY_VERSIONS.has(version));
-    return known ? { era: 'legacy', id } : undefined;
+    return known ? { era: 'legacy', capabilities: NONE } : undefined;
   }
-  if (version !== MODERN_REVISION || headers['mcp-method'] !== LIST || headers['mcp-name'] !== undefined)
-    return undefined;
-  return capabilitiesIn(meta, version) === undefined ? undefined : { era: 'modern', id };
+  if (version !== MODERN_REVISION || headers['mcp-method'] !== method || headers['mcp-name'] !== name) return undefined;
+  const capabilities = capabilitiesIn(meta, version);
+  return capabilities && { era: 'modern', capabilities };
 }
 
 /** Of a plain envelope of the 2026 era; undefined for any other. */

@@ -41,6 +41,7 @@ const subjects = (key: string, limit: number, subject: string, windowMs = 60_000
   subject,
 });
 
+// Where there is no redis-server the suite is skipped under that reason; `.ci/run` installs it, and fails when anything was skipped.
 const described = NO_REDIS === undefined ? describe : describe.skip;
 described(`usage in Redis${NO_REDIS === undefined ? '' : ` (skipped: ${NO_REDIS})`}`, () => {
   let redis: RedisProcess;
