@@ -110,9 +110,11 @@ describe('the server under a policy', () => {
   });
 
   it('keeps the truth of each call in the audit', async () => {
+    const summaries = () => server.events('tool_invocation_completed').filter(({ tool }) => tool === 'resumen_cliente');
+    const before = summaries().length;
     await call(KEYS.DEMO_KEY_ATENCION, 'resumen_cliente', 'V16760320');
-    const summaries = server.events('tool_invocation_completed').filter(({ tool }) => tool === 'resumen_cliente');
-    expect(summaries.at(-1)).toMatchObject({
+    await server.until(() => summaries().length > before);
+    expect(summaries().at(-1)).toMatchObject({
       ...{ principal: 'atencion:centro-de-llamadas', account: 'lector-clientes', grant: '/grants/0' },
       ...{ policy_version: expect.stringMatching(/^[0-9a-f]{12}$/), result: 'partial' },
       parts: { consultar_cliente: 'success', consultar_saldo: 'no_grant_matches' },

@@ -118,6 +118,7 @@ describe('rotated secrets', () => {
     expect(now.map(({ backend_start: since }) => since.getTime())).toContain(old?.backend_start.getTime());
     expect(now.length).toBeGreaterThan(1);
     expect(seen.get(`Bearer ${SECRETS.after}`)).toBeGreaterThan(100);
+    await server.until(() => server.events('source_secret_rotated').length >= 2);
     expect(
       server
         .events('source_secret_rotated')
@@ -139,7 +140,8 @@ describe('rotated secrets', () => {
     await server.until((each) => each.events('tool_invocation_completed').length > 0);
     const again = load(4);
     await again.more(40);
-    await server.until(() => server.events('source_secret_unusable').length > 0);
+    for (const told of ['source_secret_unusable', 'source_secret_unreadable'])
+      await server.until(() => server.events(told).length > 0);
     expect((await again.stop()).failed).toEqual([]);
     expect(server.events('source_secret_unusable')).toMatchObject([{ source: 'saldo_api' }]);
     expect(server.events('source_secret_unreadable')).toMatchObject([{ source: 'postgres' }]);

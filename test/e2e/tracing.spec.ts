@@ -58,7 +58,10 @@ describe('traces', () => {
     const mine = collector.spans.filter(({ traceId }) => traceId === PARENT.traceId);
     const root = one(mine.filter(({ kind }) => kind === 2));
     expect(root).toMatchObject({ name: 'tools/call resumen_cliente', parentSpanId: PARENT.spanId, status: 0 });
-    const record = server.events('tool_invocation_completed').at(-1);
+    const recorded = () =>
+      server.events('tool_invocation_completed').find((line) => line['trace_id'] === PARENT.traceId);
+    await server.until(() => recorded() !== undefined);
+    const record = recorded();
     expect(root.attributes).toEqual({
       'mcp.method.name': 'tools/call',
       'gen_ai.tool.name': 'resumen_cliente',
@@ -99,11 +102,13 @@ describe('traces', () => {
     const traces = roots.map(({ traceId }) => traceId);
     expect(new Set(traces).size).toBe(wrong.length);
     expect(roots.map(({ parentSpanId }) => parentSpanId)).toEqual(wrong.map(() => undefined));
-    const recorded = server
-      .events('tool_invocation_completed')
-      .slice(recordedBefore)
-      .map((line) => line['trace_id']);
-    expect(recorded.sort()).toEqual(traces.sort());
+    const recorded = () => server.events('tool_invocation_completed').slice(recordedBefore);
+    await server.until(() => recorded().length === wrong.length);
+    expect(
+      recorded()
+        .map((line) => line['trace_id'])
+        .sort(),
+    ).toEqual(traces.sort());
   });
 
   it('show the wait for a slot, the connection of an HTTP source, and how a run failed', async () => {
