@@ -1,4 +1,7 @@
+import { refuseOldNode } from './node-version.js';
 import { armStopSignal } from './stop-signal.js';
+
+refuseOldNode(process);
 
 // Before anything else is loaded: a signal during the start must end the process in order too.
 const stop = armStopSignal(process);

@@ -14,7 +14,7 @@ export class ContinuousLoad {
   /** @type {Promise<void>[]} */
   #callers;
 
-  /** @param {{ url: string, tool: string, identificador: string, callers: number, pauseMs: number }} load */
+  /** @param {{ url: string, tool: string, identificador: string, callers: number, pauseMs: number, authorization?: string }} load */
   constructor(load) {
     this.#callers = Array.from({ length: load.callers }, () => this.#call(load));
   }
@@ -30,15 +30,15 @@ export class ContinuousLoad {
     return this.told;
   }
 
-  /** @param {{ url: string, tool: string, identificador: string, pauseMs: number }} load */
-  async #call({ url, tool, identificador, pauseMs }) {
+  /** @param {{ url: string, tool: string, identificador: string, pauseMs: number, authorization?: string }} load */
+  async #call({ url, tool, identificador, pauseMs, authorization }) {
     /** @type {import('../../scripts/load/mcp-session.mjs').Session | undefined} */
     let session;
     while (this.#running) {
       /** @type {string | undefined} */
       let failure;
       try {
-        session ??= await openSession(url, { timeoutMs: 20_000 });
+        session ??= await openSession(url, { timeoutMs: 20_000, authorization });
         failure = toolFailure(await session.call(tool, { identificador }));
       } catch (error) {
         failure = error instanceof Error ? error.message : String(error);

@@ -2,15 +2,16 @@
 /**
  * Builds the image, runs it as OpenShift would, and looks: who it runs as, what it can write, what it answers, how it ends.
  */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createHmac, randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openSession } from '../../scripts/load/mcp-session.mjs';
 import { BASE_IMAGE, ensureBaseImage } from './base-image.mjs';
 import { ROOT, VERSION, buildImage } from './build-image.mjs';
-import { attempt, fromJson, until } from './commands.mjs';
+import { attempt, fromJson, run, until } from './commands.mjs';
 import { findEngine } from './engine.mjs';
+import { runBlock } from './runbook.mjs';
 import { perform } from './stage.mjs';
 
 const RUN = `mcp-corp-verify-${process.pid}`;
@@ -260,6 +261,69 @@ async function serveOnce(engine, stage) {
   stage.prove('nothing was written to the file system', ours.length === 0, ours.join(' ') || 'no change');
 }
 
+/** A policy from git: with the image that has git, as OpenShift would run it. @param {Engine} engine @param {Stage} stage */
+async function policyFromGit(engine, stage) {
+  if (!engine.own) stage.afterwards(() => engine.tryDocker(['image', 'rm', '-f', `${IMAGE}-git`]));
+  await runBlock(engine, 'build-git', { IMAGE, BUILD_FLAGS: '--quiet --network host' });
+  const repository = mkdtempSync(path.join(tmpdir(), 'mcp-corp-repository-'));
+  stage.afterwards(async () => rmSync(repository, { recursive: true, force: true }));
+  copyFileSync(path.join(ROOT, 'deploy/swarm/policy.example.yaml'), path.join(repository, 'policy.yaml'));
+  const git = (/** @type {string[]} */ ...args) =>
+    // Its files are another user's by now.
+    run('git', ['-c', 'safe.directory=*', '-c', 'user.name=nobody', '-c', 'user.email=nobody@example.com', ...args], {
+      cwd: repository,
+    });
+  await git('init', '-q', '-b', 'main');
+  await git('add', '.');
+  await git('commit', '-q', '-m', 'policy');
+  // git reads nobody else's repositories.
+  await run('chown', ['-R', USER, repository]);
+  const validate = (/** @type {string} */ image) =>
+    engine.tryDocker([
+      ...['run', '--rm', '--user', USER, '--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--network', 'none'],
+      ...['-v', `${repository}:/repository:ro`, '--entrypoint', 'node', image],
+      ...['dist/cli/main.js', 'validate', 'git+file:///repository#main:policy.yaml'],
+    ]);
+  const [without, withGit] = [await validate(IMAGE), await validate(`${IMAGE}-git`)];
+  stage.prove(
+    'without git a policy at git+… ends with 3, and with the reason',
+    without.code === 3 && without.stderr.includes('git_not_installed'),
+    without.stderr.trim(),
+  );
+  stage.prove(
+    'the image with git reads it',
+    withGit.code === 0 && withGit.stdout.includes('0 errors'),
+    withGit.stdout.trim().split('\n').at(-1) ?? '',
+  );
+
+  const server = `${RUN}-governed`;
+  if (!engine.own) stage.afterwards(() => engine.tryDocker(['rm', '-f', server]));
+  await engine.docker([
+    ...['run', '-d', '--name', server, '--user', USER, '--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL'],
+    ...['-v', `${repository}:/repository:ro`, '-p', '127.0.0.1::8000', '-e', 'MCP_CORP_HOST=0.0.0.0'],
+    ...['-e', 'MCP_CORP_GOVERNANCE__MODE=policy'],
+    ...['-e', 'MCP_CORP_GOVERNANCE__POLICY=git+file:///repository#main:policy.yaml', `${IMAGE}-git`],
+  ]);
+  const published = await engine.docker(['port', server, '8000/tcp']);
+  const version = async () => {
+    const health = await fetch(`http://127.0.0.1:${published.split(':').at(-1)}/health`).catch(() => undefined);
+    return health && /** @type {{ policy_version?: string }} */ (await health.json()).policy_version;
+  };
+  const first = await until('the governed server answers', version);
+  const file = path.join(repository, 'policy.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('calls: 6000', 'calls: 60'));
+  await git('commit', '-q', '-a', '-m', 'fewer calls');
+  await run('chown', ['-R', USER, repository]);
+  await engine.docker(['kill', '--signal', 'HUP', server]);
+  const second = await until('the new policy is served', async () => {
+    const now = await version();
+    return now !== first && now;
+  });
+  const head = await git('rev-parse', 'HEAD');
+  stage.prove('SIGHUP brings a new commit of it into force', head.startsWith(second), `${first} → ${second}`);
+  await engine.docker(['stop', '-t', '30', server]);
+}
+
 /** @param {Engine} engine @param {string} container */
 const health = (engine, container) => engine.docker(['inspect', '-f', '{{.State.Health.Status}}', container]);
 
@@ -276,5 +340,6 @@ await perform({ title: 'image', minutes: 15 }, async (stage) => {
   await inspectImage(engine, stage);
   await inspectFiles(engine, stage);
   await serveOnce(engine, stage);
+  await policyFromGit(engine, stage);
   stage.say(`base image: ${base}`);
 });

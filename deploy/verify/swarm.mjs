@@ -1,13 +1,15 @@
 // @ts-check
 /**
  * The stack as deploy/README.md deploys it, on a real swarm of one node, behind HAProxy (Traefik cannot be had here; its labels are
- * asserted by the unit tests): three replicas, both steps, a new audit key, more and fewer replicas, a rolling update and a broken
- * image, all of it under calls that never stop and of which none may fail.
+ * asserted by the unit tests): three replicas, both steps, a new audit key, a new login for the database, more and fewer replicas, a
+ * rolling update, a broken image, a policy and its change, all of it under calls that never stop and of which none may fail.
  */
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import pg from 'pg';
 import { ensureBaseImage } from './base-image.mjs';
 import { ROOT, buildImage } from './build-image.mjs';
 import { fromJson, until } from './commands.mjs';
@@ -21,7 +23,8 @@ const HOST = 'mcp-corp.example.test';
 const STACK = 'mcp-corp';
 const SERVICE = `${STACK}_mcp-corp`;
 const STUB_STACK = 'saldo-api-stub';
-const NETWORKS = ['traefik_public', 'agent_network'];
+const DEMO_STACK = 'mcp-corp-demo';
+const NETWORKS = ['traefik_public', 'agent_network', 'traefik-public'];
 const IMAGES = { first: 'mcp-corp:verify-1', second: 'mcp-corp:verify-2', broken: 'mcp-corp:verify-broken' };
 const OTHERS = { postgres: 'mcp-corp-verify-postgres:1', haproxy: 'mcp-corp-verify-haproxy:1' };
 const REPLICAS = 3;
@@ -33,9 +36,15 @@ const UPDATE_DELAY = '3s';
 /** What the runbook's commands write beside the Dockerfile. */
 const WRITTEN = ['mcp-corp-image.tar.gz', 'sbom.cdx.json'];
 
-/** What must be set again for every deployment after step 3b, and after the audit key's rotation. */
+/** What must be set again for every deployment: after step 3b, after the audit key's rotation, after that of the database's login. */
 const BALANCE = { SALDO_API_ENABLED: 'true', SALDO_API_BASE_URL: 'http://saldo-api-stub:8080' };
-const KEPT = { ...BALANCE, AUDIT_SECRET: 'mcp_corp_audit_hmac_secret_2' };
+const NEW_KEY = { ...BALANCE, AUDIT_SECRET: 'mcp_corp_audit_hmac_secret_2' };
+const KEPT = { ...NEW_KEY, POSTGRES_DSN_SECRET: 'mcp_corp_postgres_dsn_2' };
+
+/** The database's logins, one after the other. */
+const LOGINS = ['lector_1', 'lector_2'];
+
+const POLICY = 'deploy/swarm/policy.example.yaml';
 
 /** @typedef {import('./engine.mjs').Engine} Engine @typedef {import('./stage.mjs').Stage} Stage */
 
@@ -80,6 +89,11 @@ async function buildImages(engine, stage) {
 
 class Deployment {
   #port = 0;
+  #databasePort = 0;
+  /** Of the database's owner. */
+  #password = randomBytes(12).toString('hex');
+  /** Presented by the callers from the beginning: where nobody asks, it changes nothing. */
+  #callerKey = randomBytes(24).toString('hex');
   /** @type {ContinuousLoad | undefined} */
   #load;
 
@@ -92,7 +106,7 @@ class Deployment {
 
   async #takeDown() {
     await this.#load?.stop();
-    await this.engine.tryDocker(['stack', 'rm', STACK, STUB_STACK]);
+    await this.engine.tryDocker(['stack', 'rm', STACK, STUB_STACK, DEMO_STACK]);
     await this.engine.tryDocker(['service', 'rm', 'postgres', 'balancer']);
     if (this.engine.own) return;
     await until('the tasks are gone', async () => (await this.engine.docker(['ps', '-q'])) === '', {
@@ -104,25 +118,51 @@ class Deployment {
   /** Networks, secrets, database, balance API and balancer: what the runbook takes for granted. */
   async surroundings() {
     const { engine } = this;
-    const password = randomBytes(12).toString('hex');
     await runBlock(engine, 'networks');
-    const dsn = `postgresql://mcp_corp:${password}@postgres:5432/mcp_corp?sslmode=disable`;
-    await runBlock(engine, 'secrets', { POSTGRES_DSN: dsn });
+    this.#databasePort = await freePort();
     const seed = path.join(ROOT, 'deploy/dev/postgres-seed.sql');
     await engine.docker(['config', 'create', 'seed', seed]);
-    const environment = { POSTGRES_USER: 'mcp_corp', POSTGRES_PASSWORD: password, POSTGRES_DB: 'mcp_corp' };
+    const environment = { POSTGRES_USER: 'mcp_corp', POSTGRES_PASSWORD: this.#password, POSTGRES_DB: 'mcp_corp' };
     await engine.docker([
       ...['service', 'create', '-d', '--no-resolve-image', '--name', 'postgres', '--network', 'agent_network'],
       ...['--endpoint-mode', 'dnsrr', '--config', 'source=seed,target=/docker-entrypoint-initdb.d/seed.sql'],
+      ...['--publish', `mode=host,published=${this.#databasePort},target=5432`],
       ...Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
       ...['--health-cmd', 'pg_isready', '--health-interval', '5s', OTHERS.postgres],
     ]);
-    await engine.docker([
-      ...['stack', 'deploy', '--resolve-image', 'never'],
-      ...['-c', path.join(ROOT, 'deploy/swarm/saldo-api-stub-stack.yml'), STUB_STACK],
-    ]);
+    await runBlock(engine, 'stub');
+    await this.#allRun('postgres', 1);
+    await runBlock(engine, 'secrets', { POSTGRES_DSN: await this.#newLogin(LOGINS[0] ?? '') });
     await this.#startBalancer();
-    for (const name of ['postgres', `${STUB_STACK}_saldo-api-stub`, 'balancer']) await this.#allRun(name, 1);
+    for (const name of [`${STUB_STACK}_saldo-api-stub`, 'balancer']) await this.#allRun(name, 1);
+  }
+
+  /** A login that may only read; its DSN. @param {string} name */
+  async #newLogin(name) {
+    const password = randomBytes(12).toString('hex');
+    await this.#asOwner(`create role ${name} login password '${password}' in role pg_read_all_data`);
+    return `postgresql://${name}:${password}@postgres:5432/mcp_corp?sslmode=disable`;
+  }
+
+  /** @param {string} sql @returns {Promise<Record<string, unknown>[]>} */
+  async #asOwner(sql) {
+    const connectionString = `postgresql://mcp_corp:${this.#password}@127.0.0.1:${this.#databasePort}/mcp_corp`;
+    const client = new pg.Client({ connectionString });
+    client.on('error', () => undefined); // the query or the connect reports the same error
+    await client.connect();
+    try {
+      /** @type {import('pg').QueryResult<Record<string, unknown>>} */
+      const { rows } = await client.query(sql);
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Sessions of a login at the database. @param {string} name */
+  async #sessionsOf(name) {
+    const [row] = await this.#asOwner(`select count(*)::int as count from pg_stat_activity where usename = '${name}'`);
+    return Number(row?.['count']);
   }
 
   async #startBalancer() {
@@ -165,6 +205,7 @@ class Deployment {
       identificador: 'V16760320',
       callers: 4,
       pauseMs: 150,
+      authorization: `Bearer ${this.#callerKey}`,
     });
     this.#load = load;
     await until('every replica has answered', async () => (await this.#replicas()).size === REPLICAS);
@@ -203,6 +244,12 @@ class Deployment {
       'a replica tells from inside what it knows of its sources',
       ['postgres', 'saldo_api'].every((source) => sources.includes(source)) && sources.includes('closed'),
     );
+    const metrics = await runBlock(this.engine, 'metrics');
+    this.stage.prove(
+      'and what it has counted, for whoever has the token',
+      /^mcp_corp_calls_total\{.*name="consultar_cliente".*\} [1-9]/m.test(metrics),
+      `${metrics.split('\n').length} lines`,
+    );
   }
 
   async newAuditKey() {
@@ -221,6 +268,51 @@ class Deployment {
     await this.#update('the old audit key goes out of use', 'rotate-end', this.#env(IMAGES.first, BALANCE));
     await runBlock(this.engine, 'rotate-remove');
     this.stage.prove('and can be removed', true);
+  }
+
+  async newDatabaseLogin() {
+    const [former = '', next = ''] = LOGINS;
+    const env = this.#env(IMAGES.first, { ...NEW_KEY, POSTGRES_DSN: await this.#newLogin(next) });
+    await this.#update('a new login for the database comes into use', 'rotate-dsn', env);
+    const before = this.#told();
+    const [left, used] = [await this.#sessionsOf(former), await this.#sessionsOf(next)];
+    await this.#asOwner(`alter role ${former} nologin`);
+    await runBlock(this.engine, 'rotate-dsn-remove');
+    await until('calls go on without the former login', async () => this.#told().calls > before.calls + 20);
+    this.stage.prove(
+      'every replica uses the new login',
+      left === 0 && used > 0,
+      `${used} sessions of it, ${left} of the former`,
+    );
+    this.#proveQuiet('the former login is taken away', before);
+  }
+
+  /** Who calls is asked, and what he may do is changed. */
+  async policy() {
+    const { stage } = this;
+    const url = `http://127.0.0.1:${this.#port}/mcp`;
+    const env = this.#env(IMAGES.first, { ...KEPT, CALLER_KEY: this.#callerKey });
+    await this.#update('a policy comes into force', 'policy-begin', env);
+    stage.prove('who has no key is shown nothing', (await this.#tools(url, '')) === undefined);
+    const first = await this.#tools(url);
+    stage.prove('who has one is shown what the policy grants', first === 'consultar_cliente', first);
+
+    const folder = mkdtempSync(path.join(tmpdir(), 'mcp-corp-policy-'));
+    stage.afterwards(async () => rmSync(folder, { recursive: true, force: true }));
+    const file = path.join(folder, 'policy.yaml');
+    const text = readFileSync(path.join(ROOT, POLICY), 'utf8');
+    writeFileSync(file, text.replace('capabilities: [cliente.leer]', 'capabilities: [cliente.leer, resumen.leer]'));
+    await this.#update('the policy is changed', 'policy-change', { ...env, POLICY_FILE: file });
+    const second = await this.#tools(url);
+    stage.prove('and its change is in force', second === 'consultar_cliente resumen_cliente', second);
+  }
+
+  async demo() {
+    const { engine, stage } = this;
+    await runBlock(engine, 'demo', { IMAGE: IMAGES.first });
+    await this.#allRun(`${DEMO_STACK}_mcp-corp`, 2);
+    stage.prove('the demo runs its two replicas', true);
+    await runBlock(engine, 'demo-remove');
   }
 
   async scale() {
@@ -267,6 +359,8 @@ class Deployment {
       { timeoutMs: UPDATE_MS },
     );
     this.stage.prove('a broken image rolls back by itself', state === 'rollback_completed', state);
+    const why = await runBlock(this.engine, 'why');
+    this.stage.prove('and its tasks say why they ended', why.includes('non-zero exit (2)'));
     await this.#allRun(SERVICE, REPLICAS);
     const image = await this.engine.docker([
       'service',
@@ -376,16 +470,24 @@ class Deployment {
     });
   }
 
-  /** Names of the tools, sorted; undefined while nobody answers. @param {string} url */
-  async #tools(url) {
+  /**
+   * Names of the tools, sorted; undefined while nobody answers, or who asks is refused.
+   *
+   * @param {string} url @param {string} [key] of the caller; empty: none
+   */
+  async #tools(url, key = this.#callerKey) {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-    const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+    const headers = {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      ...(key !== '' && { Authorization: `Bearer ${key}` }),
+    };
     const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(5000) }).catch(
       () => undefined,
     );
     if (answer?.status !== 200) return undefined;
-    const { result } = /** @type {{ result: { tools: { name: string }[] } }} */ (await answer.json());
-    return result.tools
+    const { result } = /** @type {{ result?: { tools: { name: string }[] } }} */ (await answer.json());
+    return result?.tools
       .map(({ name }) => name)
       .sort()
       .join(' ');
@@ -415,19 +517,22 @@ async function freePort() {
   return address.port;
 }
 
-await perform({ title: 'swarm', minutes: 35 }, async (stage) => {
+await perform({ title: 'swarm', minutes: 45 }, async (stage) => {
   const engine = await findEngine(stage);
   await joinSwarm(engine, stage);
   await ensureBaseImage(engine, stage);
   await buildImages(engine, stage);
   const swarm = new Deployment(engine, stage);
+  await swarm.demo();
   await swarm.surroundings();
   const load = await swarm.firstStep();
   await swarm.secondStep();
   await swarm.newAuditKey();
+  await swarm.newDatabaseLogin();
   await swarm.scale();
   await swarm.rollingUpdate();
   await swarm.brokenImage();
+  await swarm.policy();
   const { calls, failed, failures } = await load.stop();
   stage.prove('of all calls during all of this none failed', failed === 0, `${failed} of ${calls}`);
   for (const failure of failures) stage.say(`  ${failure}`);

@@ -31,11 +31,12 @@ const MAX_ERROR_TEXT = 200;
 
 /**
  * @param {string | URL} url of the endpoint
- * @param {{ era?: Era, timeoutMs?: number }} [options] `timeoutMs`: longest wait for one answer, default 30 s
+ * @param {{ era?: Era, timeoutMs?: number, authorization?: string }} [options] `timeoutMs`: longest wait for one answer, default
+ *   30 s; `authorization`: the header of every request, default none
  * @returns {Promise<Session>}
  */
-export async function openSession(url, { era = '2025-11-25', timeoutMs = 30_000 } = {}) {
-  const wire = new Wire(new URL(url), timeoutMs);
+export async function openSession(url, { era = '2025-11-25', timeoutMs = 30_000, authorization } = {}) {
+  const wire = new Wire(new URL(url), timeoutMs, authorization);
   const modern = era === '2026-07-28';
   try {
     if (!modern) await wire.initialize(era);
@@ -64,10 +65,11 @@ class Wire {
   /** @type {Record<string, string>} */
   #headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
-  /** @param {URL} url @param {number} timeoutMs */
-  constructor(url, timeoutMs) {
+  /** @param {URL} url @param {number} timeoutMs @param {string} [authorization] */
+  constructor(url, timeoutMs, authorization) {
     this.url = url;
     this.timeoutMs = timeoutMs;
+    if (authorization !== undefined) this.#headers['authorization'] = authorization;
     this.library = url.protocol === 'https:' ? https : http;
     this.agent = new this.library.Agent({ keepAlive: true, maxSockets: 1 });
   }

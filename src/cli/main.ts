@@ -1,5 +1,8 @@
 #!/usr/bin/env node
+import { refuseOldNode } from '../node-version.js';
 import { armStopSignal } from '../stop-signal.js';
+
+refuseOldNode(process);
 
 // Before anything else is loaded, as in main.ts; only `serve` waits for it.
 const args = process.argv.slice(2);

@@ -8,6 +8,7 @@ import { FaultProxy } from '../support/fault-proxy.js';
 import { testServer } from '../support/database.js';
 import { legacy, modern } from '../support/mcp-http.js';
 import { namedMetrics } from '../support/observability-assets.js';
+import { NO_PROMTOOL, promtool } from '../support/promtool.js';
 import { freePort } from '../../scripts/free-port.mjs';
 import { ServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';
@@ -189,6 +190,17 @@ describe('the metrics of a process', () => {
     expect(still).toEqual([]);
   });
 });
+
+const checked = NO_PROMTOOL === undefined ? it : it.skip;
+checked(
+  `/metrics follows the conventions of Prometheus, says promtool${NO_PROMTOOL === undefined ? '' : ` (skipped: ${NO_PROMTOOL})`}`,
+  async () => {
+    const { code, said } = promtool(['check', 'metrics'], (await scrape()).text);
+    // What Node's own collector of prom-client exposes is not ours to name.
+    const ours = said.split('\n').filter((line) => line !== '' && !/^(?:nodejs|process)_/.test(line));
+    expect([code === 0 || code === 3, ours]).toEqual([true, []]);
+  },
+);
 
 describe('/metrics on the main port', () => {
   it('is for whoever has the token, which may come from a file', async () => {

@@ -130,6 +130,38 @@ describe('rotated secrets', () => {
     ]);
   });
 
+  it('are used where the API wants a key in a header of its own', async () => {
+    const keys = new Set([SECRETS.before]);
+    const refused: unknown[] = [];
+    const api = await startHttpServer((request, response) => {
+      const { 'x-llave': key } = request.headers;
+      if (typeof key === 'string' && keys.has(key))
+        return response.end(JSON.stringify({ cedula: request.url?.split('/').at(-1), saldo: 10.5, moneda: 'VES' }));
+      refused.push(key);
+      return response.writeHead(401).end();
+    });
+    put('key', SECRETS.before);
+    await using other = await ServerProcess.ready({
+      MCP_CORP_SALDO_API__ENABLED: 'true',
+      MCP_CORP_SALDO_API__BASE_URL: api.url,
+      MCP_CORP_SALDO_API__API_KEY_FILE: join(folder, 'key'),
+      MCP_CORP_SALDO_API__API_KEY_HEADER: 'X-Llave',
+    });
+    const ask = async () => {
+      const params = { name: 'consultar_saldo', arguments: { identificador: 'V16760320' } };
+      return (await legacy(`${other.url}/mcp`, 'tools/call', params)).json.result['structuredContent'];
+    };
+    expect(await ask()).toMatchObject({ saldo: 10.5 });
+    keys.clear();
+    keys.add(SECRETS.after);
+    put('key', SECRETS.after);
+    for (const answer of await Promise.all(Array.from({ length: 20 }, ask)))
+      expect(answer).toMatchObject({ saldo: 10.5 });
+    // Whoever still had the old one looked again, and nobody's call failed.
+    expect(refused.every((key) => key === SECRETS.before)).toBe(true);
+    await api.close();
+  });
+
   it('that nobody can use are told once, and the last good ones go on', async () => {
     put('token', 'SENTINELA con espacios');
     rmSync(join(folder, 'dsn'));

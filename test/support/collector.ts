@@ -52,7 +52,7 @@ export class Collector {
   /** Paths that were asked for. */
   readonly paths = new Set<string>();
   requests = 0;
-  /** `silence`: takes requests and never answers them. `refuse`: 400. */
+  /** `silence`: takes requests, keeps them and never answers. `refuse`: 400. */
   mood: 'take' | 'silence' | 'refuse' = 'take';
   #server: Server | undefined;
   readonly #watchers = new Set<() => void>();
@@ -101,7 +101,7 @@ export class Collector {
       let body = '';
       request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
       request.on('end', () => {
-        if (this.mood === 'take') this.#keep(body);
+        if (this.mood !== 'refuse') this.#keep(body);
         for (const look of this.#watchers) look();
         if (this.mood === 'silence') return;
         if (this.mood === 'refuse') response.writeHead(400).end();

@@ -9,13 +9,20 @@ export interface SecretMount {
   readonly mode: number;
 }
 
+export interface ConfigMount {
+  readonly source: string;
+  readonly target: string;
+  readonly gid?: string;
+  readonly mode?: number;
+}
+
 export interface StackService {
   readonly image: string;
   readonly command?: readonly string[];
   readonly user?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: readonly SecretMount[];
-  readonly configs?: readonly { readonly source: string; readonly target: string }[];
+  readonly configs?: readonly ConfigMount[];
   readonly networks?: readonly string[];
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
@@ -38,7 +45,9 @@ export interface StackService {
 export interface StackFile {
   readonly services: Readonly<Record<string, StackService>>;
   readonly secrets?: Readonly<Record<string, { readonly external?: boolean; readonly name?: string }>>;
-  readonly configs?: Readonly<Record<string, { readonly file: string }>>;
+  readonly configs?: Readonly<
+    Record<string, { readonly file?: string; readonly external?: boolean; readonly name?: string }>
+  >;
   readonly networks?: Readonly<Record<string, { readonly external?: boolean }>>;
   readonly volumes?: Readonly<Record<string, null>>;
 }

@@ -44,11 +44,11 @@ describe('the names in the assets', () => {
     expect(unknownNames(text, known)).toEqual(['MCP_CORP_PROT', 'MCP_CORP_POSTGRES__DNS_FILE']);
   });
 
-  it('set the port of /metrics where a monitor asks for it, as soon as there is such a setting', () => {
-    const name = ['MCP_CORP_METRICS', 'PORT'].join('__');
+  it('set one port of /metrics: in the stack, and where a monitor of a cluster asks for it', () => {
     const component = readFileSync('deploy/openshift/components/monitoring/kustomization.yaml', 'utf8');
-    expect(component.includes(name)).toBe(settingNames().has(name));
-    expect(component).toContain('containerPort: 9464');
+    const port = stacks[0]?.environment?.['MCP_CORP_METRICS__PORT'];
+    expect(component).toContain(`path: /data/MCP_CORP_METRICS__PORT\n        value: '${port}'`);
+    expect(component).toContain(`containerPort: ${port}`);
   });
 });
 

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { Metrics } from '../../../src/observability/metrics/metrics.js';
 import {
   dashboard,
@@ -10,7 +10,11 @@ import {
   ruleFile,
   RULES_PATH,
 } from '../../support/observability-assets.js';
+import { readStack, type StackService } from '../../support/stack-file.js';
+import { NO_PROMTOOL, promtool } from '../../support/promtool.js';
 
+const SCRAPE_PATH = 'deploy/observability/prometheus-scrape.yml';
+const RULES_TEST_PATH = 'deploy/observability/prometheus-rules.test.yml';
 const ROOT = new URL('../../../', import.meta.url);
 const rules = ruleFile().groups.flatMap((group) => group.rules);
 const described = await new Metrics('0').described();
@@ -32,9 +36,7 @@ function isBalanced(expr: string): boolean {
 }
 
 describe('the alert rules', () => {
-  it('are what Prometheus takes: by promtool where it is installed, and as a model in any case', () => {
-    const promtool = spawnSync('promtool', ['check', 'rules', RULES_PATH], { cwd: ROOT, encoding: 'utf8' });
-    if (promtool.error === undefined) expect([promtool.status, promtool.stderr]).toEqual([0, '']);
+  it('have the form that Prometheus takes', () => {
     expect(rules.length).toBeGreaterThanOrEqual(6);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     for (const rule of rules) {
@@ -75,6 +77,47 @@ describe('the alert rules', () => {
         ...['McpCorpAuditFailing', 'McpCorpConnectionBudgetExceeded'],
       ]),
     );
+  });
+});
+
+const checked = NO_PROMTOOL === undefined ? describe : describe.skip;
+checked(`Prometheus itself${NO_PROMTOOL === undefined ? '' : ` (skipped: ${NO_PROMTOOL})`}`, () => {
+  it.each([
+    ['takes the rules', ['check', 'rules', RULES_PATH]],
+    ['takes the scrape configuration', ['check', 'config', '--syntax-only', SCRAPE_PATH]],
+    ['finds that each rule fires on its bad day and none on a good one', ['test', 'rules', RULES_TEST_PATH]],
+  ])('%s', (_, args) => {
+    const { code, said } = promtool(args);
+    expect([code, said]).toEqual([0, expect.stringContaining('SUCCESS')]);
+  });
+
+  it('is shown a bad day of every rule', () => {
+    const text = readFileSync(RULES_TEST_PATH, 'utf8');
+    expect(rules.map(({ alert }) => alert).filter((alert) => !text.includes(`alertname="${alert}"`))).toEqual([]);
+  });
+});
+
+describe('the scrape configuration', () => {
+  const { rule_files, scrape_configs } = parse(readFileSync(SCRAPE_PATH, 'utf8')) as {
+    rule_files: string[];
+    scrape_configs: { job_name: string; dns_sd_configs: { names: string[]; port: number }[] }[];
+  };
+  const [job] = scrape_configs;
+
+  it('reads the rules, and names its job so that they apply', () => {
+    expect(rule_files.map((file) => `deploy/observability/${file}`)).toEqual([RULES_PATH]);
+    expect(job?.job_name).toMatch(/mcp-corp/);
+  });
+
+  it('asks the port of the stack, of each task by its own address', () => {
+    const { environment, deploy } = readStack('deploy/swarm/mcp-corp-stack.yml', {
+      IMAGE: 'mcp-corp:2.0.0',
+      PUBLIC_HOST: 'mcp-corp.example.com',
+    }).services['mcp-corp'] as StackService;
+    const [found] = job?.dns_sd_configs ?? [];
+    expect(String(found?.port)).toBe(environment?.['MCP_CORP_METRICS__PORT']);
+    expect(found?.names).toEqual(['tasks.mcp-corp_mcp-corp']);
+    expect(deploy?.endpoint_mode).toBe('dnsrr');
   });
 });
 

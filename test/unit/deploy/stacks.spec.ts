@@ -4,10 +4,11 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { BASE_IMAGE } from '../../../deploy/verify/base-image.mjs';
 import { LAST_THINGS_SECONDS } from '../../../deploy/verify/assets.mjs';
-import { SECTIONS } from '../../../src/app.module.js';
+import { governable, SECTIONS } from '../../../src/app.module.js';
 import { loadSettings } from '../../../src/config/load-settings.js';
 import { ServiceSettings } from '../../../src/config/service.settings.js';
 import type { Settings } from '../../../src/config/settings.js';
+import { loadPolicy } from '../../../src/governance/policy-file/load-policy.js';
 import {
   placeholdersOf,
   readStack,
@@ -18,6 +19,7 @@ import {
 
 const PRODUCTION = 'deploy/swarm/mcp-corp-stack.yml';
 const ROTATION = 'deploy/swarm/audit-key-rotation.yml';
+const POLICY = 'deploy/swarm/policy.yml';
 const DEMO = 'deploy/swarm/docker-compose.yml';
 const STUB = 'deploy/swarm/saldo-api-stub-stack.yml';
 const DEVELOPMENT = 'docker-compose.dev.yml';
@@ -27,6 +29,7 @@ const SECRETS: Record<string, string> = {
   '/run/secrets/audit_hmac_secret': 'k'.repeat(64),
   '/run/secrets/audit_hmac_secret_previous': 'p'.repeat(64),
   '/run/secrets/diagnostics_token': 't'.repeat(48),
+  '/run/secrets/metrics_token': 'm'.repeat(48),
   '/run/secrets/postgres_dsn': 'postgresql://mcp_corp:x@postgres:5432/mcp_corp?sslmode=disable',
 };
 
@@ -49,7 +52,7 @@ const settingsOf = (environment: Readonly<Record<string, string>>): Settings =>
 const stack = serviceOf(PRODUCTION, 'mcp-corp');
 const labels = stack.deploy?.labels ?? {};
 
-describe.each([PRODUCTION, ROTATION, DEMO, STUB])('the placeholders of %s', (file) => {
+describe.each([PRODUCTION, ROTATION, POLICY, DEMO, STUB])('the placeholders of %s', (file) => {
   it('have texts that Docker cannot take for a default: it looks for - before it looks for :?', () => {
     const texts = [...readFileSync(file, 'utf8').matchAll(/\$\{\w+:\?([^}]*)\}/g)].map(([, text]) => text ?? '');
     expect(texts.filter((text) => /[-:?]/.test(text))).toEqual([]);
@@ -133,6 +136,38 @@ describe('the rotation of the audit key', () => {
     const [mount] = added.secrets ?? [];
     expect(`/run/secrets/${mount?.target}`).toBe(added.environment?.['MCP_CORP_AUDIT_HMAC_SECRET_PREVIOUS_FILE']);
     expect(mount).toMatchObject({ gid: '0', mode: 0o440 });
+  });
+});
+
+describe('the policy on top of the stack', () => {
+  const shell = { POLICY_CONFIG: 'mcp_corp_policy_1' };
+  const added = serviceOf(POLICY, 'mcp-corp', shell);
+  const example = 'deploy/swarm/policy.example.yaml';
+
+  it('is a config with a number, where the server looks for it, readable for group 0', () => {
+    expect(placeholdersOf(POLICY)).toEqual(['POLICY_CONFIG']);
+    expect(() => settingsOf({ ...stack.environment, ...added.environment })).not.toThrow();
+    expect(added.configs).toMatchObject([
+      { target: added.environment?.['MCP_CORP_GOVERNANCE__POLICY'], gid: '0', mode: 0o440 },
+    ]);
+    expect(readStack(POLICY, shell).configs?.[added.configs?.[0]?.source ?? '']).toEqual({
+      external: true,
+      name: shell.POLICY_CONFIG,
+    });
+  });
+
+  it('brings, with the stack, every secret that the example names', () => {
+    const named = [...readFileSync(example, 'utf8').matchAll(/file:\/\/\/run\/secrets\/(\w+)/g)].map(
+      ([, name]) => name,
+    );
+    const mounted = [...(stack.secrets ?? []), ...(added.secrets ?? [])].map(({ target }) => target);
+    expect(named.length).toBeGreaterThan(1);
+    expect(mounted).toEqual(expect.arrayContaining(named));
+  });
+
+  it('has an example without a single finding, for a server that is to serve it', () => {
+    const text = readFileSync(example, 'utf8');
+    expect(loadPolicy(text, { catalogue: { local: governable() }, purpose: 'serve' }).diagnostics).toEqual([]);
   });
 });
 
