@@ -17,7 +17,7 @@ const map = {
 };
 // `mcp-corp serve` starts the process as main.ts does, and dry runs ask the composition what the product has: two files of
 // the root, and no others (not serve.ts, not app.module.ts: `run` is the one door).
-const ROOT_OF = { cli: ['run.ts', 'stop-signal.ts'] };
+const ROOT_OF = { cli: ['node-version.ts', 'run.ts', 'stop-signal.ts'] };
 const PURE = ['identifiers', 'governance/core'];
 const LEAVES = ['logging', 'config', ...PURE];
 
