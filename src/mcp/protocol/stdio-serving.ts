@@ -34,7 +34,7 @@ const LINE_FEED = 0x0a;
 /** Of the 2026 era on a pipe: the header of an HTTP request says what the body says, so it is made of it. */
 const NAME_OF = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' } as const;
 
-const REFUSED = { parse: -32_700, busy: -32_000, method: -32_601 } as const;
+const REFUSED = { parse: -32_700, request: -32_600, method: -32_601, internal: -32_603, busy: -32_000 } as const;
 
 /**
  * One client on a pipe (issue 5, point 8). Each request has a protocol server of its own, as over HTTP, so that nothing of one
@@ -91,15 +91,16 @@ export class StdioServing {
     } catch {
       return this.#refuse(null, REFUSED.parse, 'Parse error');
     }
-    if (!isRecord(message) || typeof message['method'] !== 'string') return;
-    if (message['id'] === undefined) return this.#notified(message);
-    void this.#answer(message as unknown as JSONRPCRequest).catch((error: unknown) => {
-      this.options.log.error('unexpected_error', {}, error);
-      this.#refuse(message['id'], -32_603, 'Internal error');
-    });
+    // An answer: we ask a client nothing, so it answers nobody.
+    if (isRecord(message) && !('method' in message) && ('result' in message || 'error' in message)) return;
+    if (!isRequest(message)) return this.#refuse(idOf(message), REFUSED.request, 'Invalid Request');
+    if (message.id === undefined) return this.#notified(message);
+    // The answers to two requests of one id could not be told from each other.
+    if (this.#running.has(message.id)) return this.#refuse(message.id, REFUSED.request, 'Invalid Request: id in use');
+    this.#answer(message as JSONRPCRequest);
   }
 
-  #notified({ method, params }: Readonly<Record<string, unknown>>): void {
+  #notified({ method, params }: Incoming): void {
     if (method !== 'notifications/cancelled' || !isRecord(params)) return;
     const id = params['requestId'];
     const exchange = this.#running.get(id);
@@ -107,9 +108,8 @@ export class StdioServing {
     exchange?.cut('cancelled');
   }
 
-  async #answer(request: JSONRPCRequest): Promise<void> {
-    const { gate, tracer } = this.options;
-    const { message, kept } = keptFrom(request);
+  #answer(request: JSONRPCRequest): void {
+    const { gate, log } = this.options;
     const { id, method } = request;
     const version = revisionOf(request);
     const route = classifyInboundRequest({
@@ -128,14 +128,28 @@ export class StdioServing {
     const exchange = gate.admit();
     if (exchange === undefined) return this.#refuse(id, REFUSED.busy, 'El servidor está ocupado o se está deteniendo.');
     this.#running.set(id, exchange);
+    let finished = false;
     const replying: Replying = {
       finish: (answer) => {
+        if (finished) return;
+        finished = true;
         // Nobody waits for the answer to a request that was cancelled.
         if (this.#running.delete(id)) this.#write(answer);
         exchange.release();
       },
       notify: (notification) => this.#write(notification),
     };
+    this.#dispatch(request, route, exchange, replying).catch((error: unknown) => {
+      log.error('unexpected_error', {}, error);
+      const fault = { code: REFUSED.internal, message: 'Internal error' };
+      replying.finish({ jsonrpc: '2.0', id, error: fault }, 200);
+    });
+  }
+
+  async #dispatch(request: JSONRPCRequest, route: Served, exchange: Exchange, replying: Replying): Promise<void> {
+    const { message, kept } = keptFrom(request);
+    const { id, method } = request;
+    const { tracer } = this.options;
     const inbound = { exchange, caller: this.#caller(request), parent: parentSpanOf({}, request), tracer };
     if (route.kind === 'modern') {
       const carried = new ModernExchange(route.classification, id, replying);
@@ -161,6 +175,28 @@ export class StdioServing {
     if (!output.destroyed && !output.writableEnded) output.write(`${JSON.stringify(message)}\n`);
   }
 }
+
+type Served = Exclude<ReturnType<typeof classifyInboundRequest>, { kind: 'reject' }>;
+
+/** A request, or without an id a notification. */
+interface Incoming {
+  readonly method: string;
+  readonly params?: unknown;
+  readonly id?: string | number;
+}
+
+/** JSON-RPC 2.0, without the batches that no era of MCP has on a pipe, and without the id `null`, which MCP forbids. */
+function isRequest(message: unknown): message is Incoming {
+  return (
+    isRecord(message) && typeof message['method'] === 'string' && (message['id'] === undefined || isId(message['id']))
+  );
+}
+
+const isId = (id: unknown): id is string | number => typeof id === 'string' || typeof id === 'number';
+
+/** Of a message that is none; `null` where it cannot be told. */
+const idOf = (message: unknown): string | number | null =>
+  isRecord(message) && isId(message['id']) ? message['id'] : null;
 
 function revisionOf({ params }: JSONRPCRequest): string | undefined {
   const meta = isRecord(params) ? params['_meta'] : undefined;
