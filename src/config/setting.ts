@@ -18,6 +18,8 @@ export interface SettingOptions {
   readonly example?: string;
   /** Says in words what applies when the variable is not set. */
   readonly defaultDoc?: string;
+  /** Stands before the settings of its section's ancestors. */
+  readonly leads?: boolean;
 }
 
 /** How the text of a variable becomes a value; `undefined` = the text is none of that type. */
@@ -70,7 +72,7 @@ const snakeUpper = (property: string) => property.replace(/(?<=[a-z0-9])(?=[A-Z]
 const nameOf = (section: SectionClass, property: string, options: SettingOptions) =>
   PREFIX + (options.variable ?? (section.section === '' ? '' : `${section.section}__`) + snakeUpper(property));
 
-/** The settings of a section, those of its ancestors first, in the order of declaration. */
+/** The settings of a section, in the order of declaration: those that lead, those of its ancestors, its own. */
 export function settingsOf(section: SectionClass): SettingDefinition[] {
   const settings = new Map<string, SettingOptions>();
   const readings = new Map<string, Reading>();
@@ -79,12 +81,13 @@ export function settingsOf(section: SectionClass): SettingDefinition[] {
     own?.settings.forEach((options, property) => settings.set(property, options));
     own?.readings.forEach((reading, property) => readings.set(property, reading));
   }
-  return [...settings].map(([property, options]) => ({
+  const definitions = [...settings].map(([property, options]) => ({
     ...options,
     property,
     variable: nameOf(section, property, options),
     reading: readings.get(property) ?? text,
   }));
+  return definitions.sort((one, other) => Number(other.leads ?? false) - Number(one.leads ?? false));
 }
 
 function lineage(section: SectionClass): object[] {

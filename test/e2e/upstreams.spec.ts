@@ -310,6 +310,27 @@ describe('the declared catalogue', () => {
   });
 });
 
+describe('the limits of an upstream', () => {
+  it('are those of any source: beyond the rate a call waits within the acquire timeout, and is then refused', async () => {
+    const remote = await upstream();
+    const file = written(policy({ url: remote.mcp, tools: ['eco'] }));
+    const server = await serving(
+      env(file, 'discover', {
+        MCP_CORP_UPSTREAMS__RATE_LIMIT_PER_SECOND: '0.01',
+        MCP_CORP_UPSTREAMS__RATE_LIMIT_BURST: '2',
+        MCP_CORP_UPSTREAMS__ACQUIRE_TIMEOUT_SECONDS: '0.2',
+      }),
+    );
+    const codes = await Promise.all(
+      Array.from({ length: 4 }, async () => codeOf(await call(server, 'remoto__eco', { texto: 'a' })) ?? 'success'),
+    );
+    expect(codes.sort()).toEqual(['rate_limited', 'rate_limited', 'success', 'success']);
+    const wrong = await ServerProcess.spawn(env(file, 'discover', { MCP_CORP_UPSTREAMS__RATE_LIMIT_BURST: '2' }));
+    expect(await wrong.exited).toBe(2);
+    expect(wrong.events('configuration_error')).toMatchObject([{ variable: 'MCP_CORP_UPSTREAMS__RATE_LIMIT_BURST' }]);
+  });
+});
+
 describe('reload', () => {
   const reloaded = async (server: ServerProcess, event: string): Promise<Readonly<Record<string, unknown>>> => {
     const before = server.events(event).length;
