@@ -6,6 +6,7 @@ import path from 'node:path';
 import { BASE_IMAGE } from './base-image.mjs';
 import { ROOT } from './build-image.mjs';
 import { fromJson } from './commands.mjs';
+import { HAPROXY_DEFAULTS, HAPROXY_REPLICAS } from '../../scripts/haproxy.mjs';
 
 /**
  * Does what the official image does as far as we use it: POSTGRES_USER, _PASSWORD and _DB, the SQL of
@@ -86,17 +87,7 @@ ENTRYPOINT ["haproxy", "-db", "-f"]
  *
  * @param {{ port: number, host: string, tasks: string, server: number, most: number }} balancer
  */
-export const haproxyConfiguration = ({ port, host, tasks, server, most }) => `
-global
-  maxconn 2000
-defaults
-  mode http
-  timeout connect 2s
-  timeout check 2s
-  timeout client 60s
-  timeout server 60s
-  option redispatch
-  retries 3
+export const haproxyConfiguration = ({ port, host, tasks, server, most }) => `${HAPROXY_DEFAULTS}
 resolvers docker
   nameserver dns 127.0.0.11:53
   resolve_retries 3
@@ -111,11 +102,7 @@ frontend mcp
 frontend statistics
   bind :${port + 1}
   stats enable
-  stats uri /
-backend replicas
-  balance roundrobin
-  option httpchk GET /ready
-  http-check expect status 200
+  stats uri /${HAPROXY_REPLICAS}
   default-server check inter 500ms fall 1 rise 1 resolvers docker init-addr none
   server-template replica ${most} ${tasks}:${server}
 `;

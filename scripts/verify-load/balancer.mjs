@@ -6,6 +6,7 @@ import path from 'node:path';
 import { freePort } from '../free-port.mjs';
 import { HOST, get, until } from './loopback.mjs';
 import { RoundRobin } from './round-robin.mjs';
+import { HAPROXY_DEFAULTS, HAPROXY_REPLICAS } from '../haproxy.mjs';
 
 /**
  * @typedef {object} Balancer
@@ -76,28 +77,14 @@ function configuration(
   /** @type {number} */ statistics,
   /** @type {readonly number[]} */ ports,
 ) {
-  return `
-global
-  maxconn 2000
-defaults
-  mode http
-  timeout connect 2s
-  timeout check 2s
-  timeout client 60s
-  timeout server 60s
-  option redispatch
-  retries 3
+  return `${HAPROXY_DEFAULTS}
 frontend mcp
   bind ${HOST}:${port}
   default_backend replicas
 frontend statistics
   bind ${HOST}:${statistics}
   stats enable
-  stats uri /
-backend replicas
-  balance roundrobin
-  option httpchk GET /ready
-  http-check expect status 200
+  stats uri /${HAPROXY_REPLICAS}
   default-server check inter 100ms fall 1 rise 1
 ${ports.map((each) => `  server r${each} ${HOST}:${each}`).join('\n')}
 `;
