@@ -1,7 +1,16 @@
 // @ts-check
-/** The sources of a developer's machine, as docker-compose.dev.yml starts them: seeded, on loopback only, and seeded anew by `down -v`. */
+/**
+ * The sources of a developer's machine, as docker-compose.dev.yml starts them: seeded, on loopback only, seeded anew by `down -v`, and
+ * served with the values of .env.example, as the README says.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
+import { openSession } from '../../scripts/load/mcp-session.mjs';
+import { freePort } from '../../scripts/free-port.mjs';
 import { BASE_IMAGE, ensureBaseImage } from './base-image.mjs';
 import { ROOT } from './build-image.mjs';
 import { attempt, run, until } from './commands.mjs';
@@ -47,6 +56,36 @@ async function ask(sql) {
   }
 }
 
+/** The server, with .env.example and both sources switched on, asked once. @param {Stage} stage */
+async function serveOnce(stage) {
+  await run('nest', ['build'], { cwd: ROOT, timeoutMs: 180_000 });
+  const folder = mkdtempSync(path.join(tmpdir(), 'mcp-corp-env-'));
+  stage.afterwards(async () => rmSync(folder, { recursive: true, force: true }));
+  const port = await freePort();
+  const values = readFileSync(path.join(ROOT, '.env.example'), 'utf8')
+    .replaceAll(/__ENABLED=false$/gm, '__ENABLED=true')
+    .replace(/^MCP_CORP_PORT=.*$/m, `MCP_CORP_PORT=${port}`)
+    .replace(/^MCP_CORP_DRAIN_SECONDS=.*$/m, 'MCP_CORP_DRAIN_SECONDS=0');
+  writeFileSync(path.join(folder, '.env'), values);
+  const server = spawn('node', [path.join(ROOT, 'dist/main.js')], { cwd: folder, stdio: 'ignore' });
+  const gone = once(server, 'exit');
+  stage.afterwards(async () => {
+    server.kill('SIGKILL');
+    await gone;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await until('the server is ready', async () => (await fetch(`${url}/ready`).catch(() => undefined))?.status === 200);
+  const session = await openSession(`${url}/mcp`);
+  const { structuredContent } = await session.call('resumen_cliente', { identificador: 'V-16.760.320' });
+  await session.close();
+  const whole =
+    /** @type {{ resumen_completo?: boolean } | undefined} */ (structuredContent)?.resumen_completo === true;
+  stage.prove('the server with the values of .env.example answers from both', whole);
+  server.kill('SIGTERM');
+  const [code] = await gone;
+  stage.prove('and ends in order', code === 0, `exit code ${String(code)}`);
+}
+
 const customers = () => ask('select count(*) from clientes');
 
 await perform({ title: 'compose', minutes: 10 }, async (stage) => {
@@ -82,6 +121,8 @@ await perform({ title: 'compose', minutes: 10 }, async (stage) => {
     open.length === 2 && open.every((port) => port.startsWith('127.0.0.1:')),
     open.join(' '),
   );
+
+  await serveOnce(stage);
 
   await ask("with gone as (delete from clientes where cedula = 'V16760322' returning 1) select count(*) from gone");
   await compose('down');
