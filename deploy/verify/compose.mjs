@@ -82,7 +82,7 @@ async function serveOnce(stage) {
     /** @type {{ resumen_completo?: boolean } | undefined} */ (structuredContent)?.resumen_completo === true;
   stage.prove('the server with the values of .env.example answers from both', whole);
   server.kill('SIGTERM');
-  const [code] = await gone;
+  const [code] = /** @type {[number | null]} */ (await gone);
   stage.prove('and ends in order', code === 0, `exit code ${String(code)}`);
 }
 
