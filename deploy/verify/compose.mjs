@@ -4,7 +4,6 @@
  * served with the values of .env.example, as the README says.
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -68,7 +67,8 @@ async function serveOnce(stage) {
     .replace(/^MCP_CORP_DRAIN_SECONDS=.*$/m, 'MCP_CORP_DRAIN_SECONDS=0');
   writeFileSync(path.join(folder, '.env'), values);
   const server = spawn('node', [path.join(ROOT, 'dist/main.js')], { cwd: folder, stdio: 'ignore' });
-  const gone = once(server, 'exit');
+  /** @type {Promise<number | null>} */
+  const gone = new Promise((resolve) => server.once('exit', (code) => resolve(code)));
   stage.afterwards(async () => {
     server.kill('SIGKILL');
     await gone;
@@ -82,7 +82,7 @@ async function serveOnce(stage) {
     /** @type {{ resumen_completo?: boolean } | undefined} */ (structuredContent)?.resumen_completo === true;
   stage.prove('the server with the values of .env.example answers from both', whole);
   server.kill('SIGTERM');
-  const [code] = /** @type {[number | null]} */ (await gone);
+  const code = await gone;
   stage.prove('and ends in order', code === 0, `exit code ${String(code)}`);
 }
 
