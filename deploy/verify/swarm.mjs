@@ -303,6 +303,10 @@ class Deployment {
     const text = readFileSync(path.join(ROOT, POLICY), 'utf8');
     writeFileSync(file, text.replace('capabilities: [cliente.leer]', 'capabilities: [cliente.leer, resumen.leer]'));
     await this.#update('the policy is changed', 'policy-change', { ...env, POLICY_FILE: file });
+    // Deployed again with the mode and without the second file.
+    const before = this.#told();
+    await this.#broken('the policy is forgotten', this.#env(IMAGES.first, { ...KEPT, GOVERNANCE_MODE: 'policy' }));
+    this.#proveQuiet('the policy is forgotten', before);
     const second = await this.#tools(url);
     stage.prove('and its change is in force', second === 'consultar_cliente resumen_cliente', second);
   }
@@ -342,10 +346,10 @@ class Deployment {
     this.stage.prove(`every replica runs ${image}`, new Set(images.split('\n')).size === 1 && images.includes(image));
   }
 
-  async brokenImage() {
-    const before = this.#told();
+  /** A deployment that cannot work. @param {string} what @param {Record<string, string>} env */
+  async #broken(what, env) {
     const since = await this.#updateStarted();
-    await runBlock(this.engine, 'upgrade', this.#env(IMAGES.broken, KEPT));
+    await runBlock(this.engine, 'upgrade', env);
     const state = await until(
       'the update is judged',
       async () => {
@@ -358,10 +362,15 @@ class Deployment {
       },
       { timeoutMs: UPDATE_MS },
     );
-    this.stage.prove('a broken image rolls back by itself', state === 'rollback_completed', state);
+    this.stage.prove(`${what}: rolls back by itself`, state === 'rollback_completed', state);
+    await this.#allRun(SERVICE, REPLICAS);
+  }
+
+  async brokenImage() {
+    const before = this.#told();
+    await this.#broken('a broken image', this.#env(IMAGES.broken, KEPT));
     const why = await runBlock(this.engine, 'why');
     this.stage.prove('and its tasks say why they ended', why.includes('non-zero exit (2)'));
-    await this.#allRun(SERVICE, REPLICAS);
     const image = await this.engine.docker([
       'service',
       'inspect',
@@ -390,16 +399,18 @@ class Deployment {
       codes.set(task, (codes.get(task) ?? 0) + 1);
     }
     const ends = [...codes].map(([task, count]) => `${count} × ${task}`);
-    const orderly = [...codes.keys()].filter((task) => !task.startsWith(IMAGES.broken));
+    const isRefused = (/** @type {string} */ task) => task.endsWith(' failed 2');
+    const served = [...codes.keys()].filter((task) => !task.startsWith(IMAGES.broken) && !isRefused(task));
     this.stage.prove(
       'every replica that was taken away ended in order',
-      orderly.length > 0 && orderly.every((task) => task.endsWith(' 0')),
+      served.length > 0 && served.every((task) => task.endsWith(' shutdown 0')),
       ends.join(', '),
     );
-    this.stage.prove(
-      'the broken ones ended with 2',
-      [...codes.keys()].some((task) => task.startsWith(IMAGES.broken) && task.endsWith(' 2')),
-    );
+    // Of a misspelt setting, and of the mode without a policy.
+    for (const image of [IMAGES.broken, IMAGES.first]) {
+      const refused = [...codes.keys()].some((task) => task.startsWith(image) && isRefused(task));
+      this.stage.prove(`what could not work with ${image} ended with 2`, refused);
+    }
   }
 
   /** Of the replicas whose log is still there: each call that began has ended. */

@@ -156,6 +156,13 @@ describe('the policy on top of the stack', () => {
     });
   });
 
+  it('is not forgotten unnoticed: the mode without it stops the start', () => {
+    const { environment = {} } = serviceOf(PRODUCTION, 'mcp-corp', { ...SHELL, GOVERNANCE_MODE: 'policy' });
+    expect(environment['MCP_CORP_GOVERNANCE__MODE']).toBe('policy');
+    expect(() => settingsOf(environment)).toThrow();
+    expect(() => settingsOf({ ...environment, ...added.environment })).not.toThrow();
+  });
+
   it('brings, with the stack, every secret that the example names', () => {
     const named = [...readFileSync(example, 'utf8').matchAll(/file:\/\/\/run\/secrets\/(\w+)/g)].map(
       ([, name]) => name,
