@@ -21,7 +21,7 @@ import { PLANTED_FAULTS, PLANTED_IN_INGRESS, PLANTED_IN_ROUTE } from './manifest
 /** @typedef {import('./manifests/documents.mjs').Manifest} Manifest */
 
 const OVERLAYS = ['openshift', 'kubernetes'];
-const COMPONENTS = ['autoscaling', 'monitoring'];
+const COMPONENTS = ['autoscaling', 'monitoring', 'policy'];
 const MANIFESTS = path.join(ROOT, 'deploy/openshift');
 const facts = { settings: settingNames(), version: VERSION };
 
@@ -66,7 +66,7 @@ async function rendered(folder, title) {
   return theirs;
 }
 
-/** An overlay with both components, as an operator would write it. @param {string} overlay */
+/** An overlay with all components, as an operator would write it. @param {string} overlay */
 async function withComponents(overlay) {
   const folder = mkdtempSync(path.join(tmpdir(), 'mcp-corp-overlay-'));
   try {
@@ -85,10 +85,10 @@ async function withComponents(overlay) {
 }
 
 async function ours() {
-  tell(
-    'the example of the secret',
-    (await Promise.all(documentsIn(path.join(MANIFESTS, 'base/secret.example.yaml')).map(problemsOfModels))).flat(),
-  );
+  for (const example of ['base/secret.example.yaml', 'components/policy/secret.example.yaml']) {
+    const problems = await Promise.all(documentsIn(path.join(MANIFESTS, example)).map(problemsOfModels));
+    tell(example, problems.flat());
+  }
   let [planted, found] = [0, 0];
   for (const overlay of OVERLAYS) {
     const plain = await rendered(path.join(MANIFESTS, 'overlays', overlay), overlay);
@@ -99,7 +99,7 @@ async function ours() {
       refused.length === 1 ? [] : ['the placeholders went unnoticed'],
     );
     const whole = await withComponents(overlay);
-    tell(`${overlay} with ${COMPONENTS.join(' and ')}: ${whole.length} documents`, await problemsOf(whole));
+    tell(`${overlay} with ${COMPONENTS.join(', ')}: ${whole.length} documents`, await problemsOf(whole));
 
     const special = overlay === 'openshift' ? PLANTED_IN_ROUTE : PLANTED_IN_INGRESS;
     for (const [name, plant] of [...(overlay === 'openshift' ? PLANTED_FAULTS : []), ...special]) {

@@ -13,6 +13,10 @@ import { find, get } from './documents.mjs';
 
 /** A stream lives longer than any default; one that is quiet for an hour has no one at its end. Seconds. */
 const LEAST_STREAM_SECONDS = 600;
+
+/** The ConfigMap of the settings. */
+export const CONFIG = 'mcp-corp-config';
+
 const UNPUBLISHED = ['/diagnostics', '/metrics', '/health', '/ready'];
 
 /** @param {readonly Manifest[]} documents @param {Facts} facts @returns {string[]} */
@@ -26,6 +30,7 @@ export function crossFieldProblems(documents, facts) {
     ...confinement(documents),
     ...resources(documents),
     ...secrets(documents),
+    ...policy(documents),
     ...image(documents, facts),
     ...numbers(documents),
     ...wayIn(documents),
@@ -45,7 +50,7 @@ function container(documents) {
 const pod = (documents) => get(documents, 'Deployment').spec?.template;
 
 /** @param {readonly Manifest[]} documents */
-const values = (documents) => get(documents, 'ConfigMap').data ?? {};
+const values = (documents) => get(documents, 'ConfigMap', CONFIG).data ?? {};
 
 /** @param {readonly (string | false | undefined)[]} problems @returns {string[]} */
 const only = (problems) => problems.filter((problem) => typeof problem === 'string');
@@ -84,7 +89,7 @@ function labels(documents) {
 
 /** @param {readonly Manifest[]} documents @param {Facts} facts */
 function settings(documents, { settings: known }) {
-  const map = get(documents, 'ConfigMap');
+  const map = get(documents, 'ConfigMap', CONFIG);
   const sources = container(documents).envFrom ?? [];
   const inline = (container(documents).env ?? []).map(({ name }) => name);
   const text = [...Object.keys(values(documents)), ...inline].join(' ');
@@ -189,13 +194,39 @@ function quantity(text) {
   return Number(number) * (UNITS[unit] ?? NaN);
 }
 
+/** Where files of secrets are in the pod. @param {readonly Manifest[]} documents */
+function secretFiles(documents) {
+  const volumes = pod(documents)?.spec?.volumes ?? [];
+  return (container(documents).volumeMounts ?? []).flatMap(({ name, mountPath }) =>
+    (volumes.find((volume) => volume.name === name)?.secret?.items ?? []).map(({ path }) => `${mountPath}/${path}`),
+  );
+}
+
+/** The mode, the file that it needs, and the files that this one names. @param {readonly Manifest[]} documents */
+function policy(documents) {
+  const { MCP_CORP_GOVERNANCE__MODE: mode, MCP_CORP_GOVERNANCE__POLICY: place = '' } = values(documents);
+  if (mode !== 'policy') return only([place !== '' && 'a policy without the mode that serves it is not looked at']);
+  // From the web or from git it is nobody's to mount.
+  if (!place.startsWith('/')) return only([place === '' && 'the governance mode policy needs a policy']);
+  const volumes = pod(documents)?.spec?.volumes ?? [];
+  const text = (container(documents).volumeMounts ?? []).flatMap(({ name, mountPath }) => {
+    const map = volumes.find((volume) => volume.name === name)?.configMap;
+    const item = map?.items?.find(({ path }) => `${mountPath}/${path}` === place);
+    if (item === undefined) return [];
+    return find(documents, 'ConfigMap', map?.name ?? '')?.data?.[item.key] ?? [];
+  })[0];
+  if (text === undefined) return [`MCP_CORP_GOVERNANCE__POLICY names ${place}, which no ConfigMap has`];
+  const files = secretFiles(documents);
+  return [...text.matchAll(/file:\/\/(\/[\w./-]+)/g)].flatMap(([, file = '']) =>
+    files.includes(file) ? [] : [`the policy names the file ${file}, which is not mounted`],
+  );
+}
+
 /** @param {readonly Manifest[]} documents */
 function secrets(documents) {
   const volumes = pod(documents)?.spec?.volumes ?? [];
   const mounts = container(documents).volumeMounts ?? [];
-  const files = mounts.flatMap(({ name, mountPath }) =>
-    (volumes.find((volume) => volume.name === name)?.secret?.items ?? []).map(({ path }) => `${mountPath}/${path}`),
-  );
+  const files = secretFiles(documents);
   const named = Object.entries(values(documents)).filter(([name]) => name.endsWith('_FILE'));
   return only([
     ...mounts.map(({ name }) => !volumes.some((volume) => volume.name === name) && `there is no volume ${name}`),
@@ -203,8 +234,9 @@ function secrets(documents) {
       ({ name }) => !mounts.some((mount) => mount.name === name) && `the volume ${name} is mounted nowhere`,
     ),
     ...volumes.map(
-      ({ name, secret }) =>
-        secret?.defaultMode !== 0o440 && `the files of ${name} must be readable by their group and nobody else`,
+      ({ name, secret, configMap }) =>
+        (secret ?? configMap)?.defaultMode !== 0o440 &&
+        `the files of ${name} must be readable by their group and nobody else`,
     ),
     ...named.map(([name, file]) => !files.includes(file) && `${name} names a file that is not mounted`),
     ...documents.map(({ kind }) => kind === 'Secret' && 'a secret must not come out of a kustomization'),

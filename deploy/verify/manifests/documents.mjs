@@ -36,16 +36,22 @@ export function documentsOf(text) {
 /** @param {string | URL} file */
 export const documentsIn = (file) => documentsOf(readFileSync(file, 'utf8'));
 
-/** The one document of a kind; undefined: none. Throws when there are several. @template {keyof Kinds} K @param {readonly Manifest[]} documents @param {K} kind @returns {Kinds[K] | undefined} */
-export function find(documents, kind) {
-  const found = documents.filter((document) => document.kind === kind);
+/**
+ * The one document of a kind, and of a name where that is given; undefined: none. Throws when there are several.
+ *
+ * @template {keyof Kinds} K @param {readonly Manifest[]} documents @param {K} kind @param {string} [name] @returns {Kinds[K] | undefined}
+ */
+export function find(documents, kind, name) {
+  const found = documents.filter(
+    (document) => document.kind === kind && (name === undefined || document.metadata.name === name),
+  );
   if (found.length > 1) throw new Error(`${found.length} documents of kind ${kind}`);
   return /** @type {Kinds[K] | undefined} */ (/** @type {unknown} */ (found[0]));
 }
 
-/** @template {keyof Kinds} K @param {readonly Manifest[]} documents @param {K} kind @returns {Kinds[K]} */
-export function get(documents, kind) {
-  const found = find(documents, kind);
-  if (found === undefined) throw new Error(`no ${kind}`);
+/** @template {keyof Kinds} K @param {readonly Manifest[]} documents @param {K} kind @param {string} [name] @returns {Kinds[K]} */
+export function get(documents, kind, name) {
+  const found = find(documents, kind, name);
+  if (found === undefined) throw new Error(`no ${kind}${name === undefined ? '' : ` ${name}`}`);
   return found;
 }

@@ -1,5 +1,6 @@
 // @ts-check
 /** Mistakes that somebody will make one day. Each is planted in manifests that are right, and must be found. */
+import { CONFIG } from './cross-field.mjs';
 import { get } from './documents.mjs';
 
 /** @typedef {import('./documents.mjs').Manifest} Manifest */
@@ -11,7 +12,7 @@ const podOf = (documents) => need(get(documents, 'Deployment').spec?.template.sp
 /** @param {Manifest[]} documents */
 const containerOf = (documents) => need(podOf(documents).containers[0]);
 /** @param {Manifest[]} documents */
-const valuesOf = (documents) => need(get(documents, 'ConfigMap').data);
+const valuesOf = (documents) => need(get(documents, 'ConfigMap', CONFIG).data);
 /** @template T @param {T | undefined} value @returns {T} */
 function need(value) {
   if (value === undefined) throw new Error('the manifests no longer have what this fault spoils');
@@ -72,6 +73,13 @@ export const PLANTED_FAULTS = [
     (all) => (need(get(all, 'NetworkPolicy').spec).ingress = [{ ports: [{ protocol: 'TCP', port: 8000 }] }]),
   ],
   ['a policy that shuts the database out', (all) => need(get(all, 'NetworkPolicy').spec?.egress).pop()],
+  ['a policy that is not mounted', (all) => (valuesOf(all)['MCP_CORP_GOVERNANCE__POLICY'] = '/etc/policy.yaml')],
+  ['the mode without a policy', (all) => delete valuesOf(all)['MCP_CORP_GOVERNANCE__POLICY']],
+  ['a policy under the mode open', (all) => (valuesOf(all)['MCP_CORP_GOVERNANCE__MODE'] = 'open')],
+  [
+    "a caller's key that is not mounted",
+    (all) => need(podOf(all).volumes?.find(({ name }) => name === 'callers')?.secret?.items).pop(),
+  ],
   ['a secret in what is applied', (all) => all.push(SECRET)],
   [
     'a monitor that asks a port which nobody opens',

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { assetFiles, settingNames, unknownNames } from '../../../deploy/verify/assets.mjs';
 import { BASE_IMAGE } from '../../../deploy/verify/base-image.mjs';
 import { VERSION } from '../../../deploy/verify/build-image.mjs';
+import { CONFIG } from '../../../deploy/verify/manifests/cross-field.mjs';
 import { get } from '../../../deploy/verify/manifests/documents.mjs';
 import { render } from '../../../deploy/verify/manifests/kustomize.mjs';
 import { SECTIONS } from '../../../src/app.module.js';
@@ -19,7 +20,7 @@ const stacks = ['deploy/swarm/mcp-corp-stack.yml', 'deploy/swarm/docker-compose.
 );
 const manifests = render('deploy/openshift/overlays/openshift');
 const container = get(manifests, 'Deployment').spec?.template.spec?.containers[0];
-const values = get(manifests, 'ConfigMap').data ?? {};
+const values = get(manifests, 'ConfigMap', CONFIG).data ?? {};
 
 describe('the names in the assets', () => {
   it('are those of the generated reference, which are those of the settings', () => {

@@ -4,11 +4,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PLACEHOLDER } from '../../../deploy/verify/assets.mjs';
+import { CONFIG } from '../../../deploy/verify/manifests/cross-field.mjs';
 import { documentsIn, get } from '../../../deploy/verify/manifests/documents.mjs';
 import { render } from '../../../deploy/verify/manifests/kustomize.mjs';
-import { SECTIONS } from '../../../src/app.module.js';
+import { governable, SECTIONS } from '../../../src/app.module.js';
 import { loadSettings } from '../../../src/config/load-settings.js';
 import { ConfigurationError } from '../../../src/config/problem.js';
+import { loadPolicy } from '../../../src/governance/policy-file/load-policy.js';
 
 interface Ended {
   readonly code: number;
@@ -74,7 +76,7 @@ describe('our rendering', () => {
 });
 
 describe.each(OVERLAYS)('the settings of the overlay %s', (overlay) => {
-  const data = get(render(`deploy/openshift/overlays/${overlay}`), 'ConfigMap').data ?? {};
+  const data = get(render(`deploy/openshift/overlays/${overlay}`), 'ConfigMap', CONFIG).data ?? {};
   const host = 'MCP_CORP_HTTP__ALLOWED_HOSTS';
 
   it('are refused by the server as long as the placeholder stands', () => {
@@ -95,6 +97,19 @@ describe.each(OVERLAYS)('the settings of the overlay %s', (overlay) => {
       'MCP_CORP_DIAGNOSTICS__TOKEN',
       'MCP_CORP_POSTGRES__DSN',
     ]);
+  });
+});
+
+describe('the policy', () => {
+  const [map] = documentsIn('deploy/openshift/components/policy/policy.yaml') as unknown as [
+    { data: Record<string, string> },
+  ];
+  const text = map.data['policy.yaml'] ?? '';
+
+  it('is the one of the stack, but for the places of its secrets, and without a single finding', () => {
+    const places = (policy: string) => policy.replaceAll(/file:\/\/\/[\w./-]+/g, 'file:///');
+    expect(places(text)).toBe(places(readFileSync('deploy/swarm/policy.example.yaml', 'utf8')));
+    expect(loadPolicy(text, { catalogue: { local: governable() }, purpose: 'serve' }).diagnostics).toEqual([]);
   });
 });
 
