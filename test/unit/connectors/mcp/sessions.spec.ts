@@ -62,12 +62,13 @@ describe.each(['modern', 'sessions'] as const)('an upstream over HTTP (%s)', (er
   });
 
   it('keeps the neighbours of a call that is cancelled or killed', async () => {
-    const { call, result, upstream } = await overHttp({ era }, { operationTimeoutMs: 400 });
-    const neighbour = result('lento', { ms: 300 });
+    const { call, result, upstream } = await overHttp({ era }, { operationTimeoutMs: 2_500 });
+    await result('eco', { texto: 'a' });
+    const neighbour = result('lento', { ms: 700 });
     const leaving = new AbortController();
     const left = failed(call('espera', {}, { signal: leaving.signal }));
     const late = failed(call('espera'));
-    await until(() => upstream.state.calls === 3);
+    await until(() => upstream.state.calls === 4);
     leaving.abort(Object.assign(new Error('se fue'), { code: 'left' }));
     expect(await left).toBe('left');
     expect(structured(await neighbour)).toEqual({ listo: true });
