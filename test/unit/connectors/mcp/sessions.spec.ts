@@ -194,7 +194,7 @@ describe('an upstream over stdio', () => {
   });
 
   it('keeps the neighbours of a call that is killed', async () => {
-    const { call, result, alive } = overPipe({}, { operationTimeoutMs: 3_000 });
+    const { call, result, alive } = overPipe({}, { operationTimeoutMs: 4_000 });
     await result('eco', { texto: 'a' });
     const late = failed(call('espera'));
     const neighbour = result('lento', { ms: 2_500 });
