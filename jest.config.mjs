@@ -28,7 +28,7 @@ export default {
   // Contexts of ESM test files are not freed (3-13 MB a file).
   maxWorkers: 2,
   workerIdleMemoryLimit: '512MB',
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   coverageProvider: 'v8',
   coverageDirectory: 'coverage',
   collectCoverageFrom: ['src/**/*.ts', '!src/main.ts'],

@@ -423,7 +423,8 @@ describe('credentials from elsewhere', () => {
 // Where there is no redis-server the suite is skipped under that reason; `.ci/run` installs it, and fails when anything was skipped.
 const described = NO_REDIS === undefined ? describe : describe.skip;
 described(`ceilings that replicas share${NO_REDIS === undefined ? '' : ` (skipped: ${NO_REDIS})`}`, () => {
-  it('let exactly n of 50 parallel calls over two replicas run; without the store none; with it again', async () => {
+  /** False when the machine was too slow to tell: an answer of the store came after the second that it may take. */
+  async function fiftyUnderSeventeen(): Promise<boolean> {
     await using redis = await RedisProcess.start({ password: 'SENTINELA-redis' });
     const file = join(folder, 'usage-url');
     writeFileSync(file, `${redis.url}\n`);
@@ -441,6 +442,11 @@ described(`ceilings that replicas share${NO_REDIS === undefined ? '' : ` (skippe
       const code = meta?.['mcp-corp/error'].code ?? 'executed';
       tally[code] = (tally[code] ?? 0) + 1;
     }
+    if (tally['usage_unknown'] !== undefined) {
+      // Nobody knows whether those were counted; they were denied, and no more than n have run.
+      expect(tally['executed']).toBeLessThanOrEqual(17);
+      return false;
+    }
     expect(tally).toEqual({ executed: 17, limit_exhausted: 33 });
     await redis.stop();
     for (const n of [0, 1]) expect((await ask(n)).text).toContain('usage_unknown');
@@ -454,7 +460,14 @@ described(`ceilings that replicas share${NO_REDIS === undefined ? '' : ` (skippe
     expect(one.events('usage_store_unusable')).toHaveLength(1);
     expect(one.events('usage_store_recovered')).toHaveLength(1);
     for (const { stdout, stderr } of [one, other]) expect(stdout + stderr).not.toMatch(/SENTINELA|redis:\/\//);
-  });
+    return true;
+  }
+
+  it('let exactly n of 50 parallel calls over two replicas run; without the store none; with it again', async () => {
+    let told = false;
+    for (let attempts = 4; !told && attempts > 0; attempts -= 1) told = await fiftyUnderSeventeen();
+    expect(told).toBe(true);
+  }, 180_000);
 });
 
 describe('a policy from elsewhere', () => {
