@@ -112,12 +112,12 @@ describe('the source postgres', () => {
   });
 
   it('that is a black hole costs its callers no more than their timeout, and its slots come back', async () => {
-    const { clientes, registry } = await start({ OPERATION_TIMEOUT_SECONDS: '0.2', CANCEL_GRACE_SECONDS: '0.2' });
+    const { clientes, registry } = await start({ OPERATION_TIMEOUT_SECONDS: '1', CANCEL_GRACE_SECONDS: '0.2' });
     await registry.connectAll(new AbortController().signal);
     await proxy.set('blackhole');
     const begun = performance.now();
     await expect(Promise.all([ask(clientes), ask(clientes)])).rejects.toMatchObject({ code: 'timeout' });
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(performance.now() - begun).toBeLessThan(3_500);
     await until(async () => (await registry.diagnostics())['postgres']?.in_flight === 0);
     await proxy.set('pass');
     expect(await ask(clientes)).toMatchObject({ cedula: 'V16760320' });
