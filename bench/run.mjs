@@ -46,8 +46,8 @@ const PLAN = options.short
       batches: 15,
     };
 
-/** Contestants without a limit of their own, which the short run leaves out. */
-const UNJUDGED = new Set(['sdk-v1', 'fastmcp', 'mcp-corp-postgres']);
+/** Contestants without a limit of their own, or with one that its noise would hide: the short run leaves them out. */
+const UNJUDGED = new Set(['sdk-v1', 'fastmcp', 'mcp-corp-postgres', 'mcp-corp-untraced']);
 
 const tell = (line) => void process.stderr.write(`${line}\n`);
 
@@ -121,6 +121,13 @@ function requirements() {
     [MODERN, '2026-07-28'],
     [LEGACY, '2025-11-25'],
   ];
+  /** Issue 6 §4. */
+  const untraced = ([era, name]) => ({
+    what: `traces and metrics off, against a build without them, ${name}`,
+    of: () => pairedRatio(cpuOf(`call:mcp-corp:${era}`), cpuOf(`call:mcp-corp-untraced:${era}`)),
+    most: 1.03,
+    unit: '×',
+  });
   const start = { what: 'start to /ready', of: () => median(figures.starts.product) / 1000, most: 1.5, unit: ' s' };
   const required = [
     ...eras.flatMap(([era, name]) => [
@@ -133,6 +140,7 @@ function requirements() {
         10,
       ),
     ]),
+    ...(options.short ? [] : eras.map(untraced)),
     { what: 'executor, CPU of one uncontended call', of: () => figures.executor, most: 6, unit: ' µs' },
     { what: 'identifiers parsed per second', of: () => figures.identifiers / 1e6, least: 1, unit: ' million' },
     {
@@ -166,7 +174,7 @@ function callRows(method) {
     const { name, question } = contestant;
     const ours = figures.calls.find(
       (entry) =>
-        entry.contestant.server.startsWith('mcp-corp') &&
+        ['mcp-corp', 'mcp-corp-fifty'].includes(entry.contestant.server) &&
         entry.contestant.question.method === method &&
         entry.contestant.question.era === question.era,
     );
