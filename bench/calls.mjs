@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeasuredProcess, freePort } from './measured-process.mjs';
-import { makeUntraced, removeUntraced } from './untraced.mjs';
+import { makeCopy, removeCopies } from './untraced.mjs';
 import { LEGACY, MODERN, check, markOf, requestOf } from './workload.mjs';
 
 const START_LIMIT_MS = 30_000;
@@ -35,11 +35,9 @@ const list = (server, name, era) => ({
 export const CONTESTANTS = [
   call('raw', 'raw node:http, no MCP', LEGACY),
   call('mcp-corp', '**mcp-corp**, source answers at once', MODERN),
-  call('mcp-corp-untraced', 'a build of it without traces and metrics', MODERN),
   call('sdk-v2', 'SDK v2 as documented', MODERN),
   call('mcp-nest', '@rekog/mcp-nest 2.0.5', MODERN),
   call('mcp-corp', '**mcp-corp**, source answers at once', LEGACY),
-  call('mcp-corp-untraced', 'a build of it without traces and metrics', LEGACY),
   call('sdk-v2', 'SDK v2 as documented', LEGACY),
   call('mcp-nest', '@rekog/mcp-nest 2.0.5', LEGACY),
   call('sdk-v1', 'SDK v1 McpServer per request', LEGACY),
@@ -52,6 +50,11 @@ export const CONTESTANTS = [
   list('mcp-nest-fifty', '@rekog/mcp-nest 2.0.5', LEGACY),
 ];
 
+/** This build with traces and metrics off, the same once more, and one without them. @type {readonly Contestant[]} */
+export const UNTRACED = [MODERN, LEGACY].flatMap((era) =>
+  ['mcp-corp', 'mcp-corp-same', 'mcp-corp-untraced'].map((server) => call(server, server, era)),
+);
+
 /** Script and arguments, given the port; and the environment. */
 const SERVERS = {
   raw: (port) => ['servers/raw.mjs', port],
@@ -60,14 +63,15 @@ const SERVERS = {
   'mcp-nest': (port) => ['servers/mcp-nest.mjs', port, 'three'],
   fastmcp: (port) => ['servers/fastmcp.mjs', port, 'three'],
   'mcp-corp': (port) => ['servers/mcp-corp.mjs', port, 'three'],
-  'mcp-corp-untraced': (port) => [makeUntraced(), port, 'three'],
+  'mcp-corp-same': (port) => [makeCopy('same'), port, 'three'],
+  'mcp-corp-untraced': (port) => [makeCopy('untraced'), port, 'three'],
   'mcp-corp-postgres': () => ['../dist/main.js'],
   'mcp-nest-fifty': (port) => ['servers/mcp-nest.mjs', port, 'fifty'],
   'mcp-corp-fifty': (port) => ['servers/mcp-corp.mjs', port, 'fifty'],
 };
 
 /** Audited servers write two lines a call. */
-const AUDITED = new Set(['mcp-corp', 'mcp-corp-untraced', 'mcp-corp-postgres']);
+const AUDITED = new Set(['mcp-corp', 'mcp-corp-same', 'mcp-corp-untraced', 'mcp-corp-postgres']);
 
 /**
  * @typedef {{ most: number, milliseconds: number }} Extent calls, and the time after which a burst ends in any case
@@ -126,7 +130,7 @@ export async function measureCalls({ rounds, burst, warmUp, tell, productEnv, co
     }
   } finally {
     load.disconnect();
-    removeUntraced();
+    removeCopies();
     for (const [server, { process: target, calls }] of running) {
       const lines = await target.end();
       if (AUDITED.has(server) && lines < 2 * calls) {

@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * A copy of the built product without the hooks of traces and metrics: what a build without them would be. They are taken out of
- * the compiled code line by line; one that has moved is an error, or the comparison would be with itself.
+ * Copies of the built product: one as it is, which shows what the machine's noise alone makes of two that are the same, and one
+ * without the hooks of traces and metrics, which is what a build without them would be. The hooks are taken out of the compiled
+ * code line by line; one that has moved is an error, or the comparison would be with itself.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Beside `node_modules`, so that the copy finds the packages of the product and not those of its peers. */
-const FOLDER = path.join(ROOT, '.bench-untraced');
+/** Beside `node_modules`, so that the copies find the packages of the product and not those of its peers. */
+const COPIES = path.join(ROOT, '.bench-copies');
 
 /** File, what stands there, what stands there instead. @type {readonly (readonly [string, string, string])[]} */
 const HOOKS = [
@@ -61,12 +62,17 @@ const HOOKS = [
   ],
 ];
 
-/** Makes the copy; its server takes the arguments of `servers/mcp-corp.mjs`. @returns {string} path of the server */
-export function makeUntraced() {
-  removeUntraced();
-  cpSync(path.join(ROOT, 'dist'), path.join(FOLDER, 'dist'), { recursive: true });
-  for (const [file, hook, without] of HOOKS) {
-    const place = path.join(FOLDER, 'dist', file);
+/**
+ * Makes a copy; its server takes the arguments of `servers/mcp-corp.mjs`.
+ *
+ * @param {'same' | 'untraced'} kind
+ * @returns {string} path of the server
+ */
+export function makeCopy(kind) {
+  const folder = path.join(COPIES, kind);
+  cpSync(path.join(ROOT, 'dist'), path.join(folder, 'dist'), { recursive: true });
+  for (const [file, hook, without] of kind === 'same' ? [] : HOOKS) {
+    const place = path.join(folder, 'dist', file);
     const text = readFileSync(place, 'utf8');
     if (text.split(hook).length !== 2)
       throw new Error(`bench/untraced.mjs: in ${file} there is no longer one: ${hook}`);
@@ -75,13 +81,13 @@ export function makeUntraced() {
       text.replace(hook, () => without),
     );
   }
-  cpSync(path.join(ROOT, 'package.json'), path.join(FOLDER, 'package.json'));
-  mkdirSync(path.join(FOLDER, 'bench/servers'), { recursive: true });
+  cpSync(path.join(ROOT, 'package.json'), path.join(folder, 'package.json'));
+  mkdirSync(path.join(folder, 'bench/servers'), { recursive: true });
   for (const file of ['servers/mcp-corp.mjs', 'workload.mjs'])
-    cpSync(path.join(ROOT, 'bench', file), path.join(FOLDER, 'bench', file));
-  return path.join(FOLDER, 'bench/servers/mcp-corp.mjs');
+    cpSync(path.join(ROOT, 'bench', file), path.join(folder, 'bench', file));
+  return path.join(folder, 'bench/servers/mcp-corp.mjs');
 }
 
-export function removeUntraced() {
-  rmSync(FOLDER, { recursive: true, force: true });
+export function removeCopies() {
+  rmSync(COPIES, { recursive: true, force: true });
 }

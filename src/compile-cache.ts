@@ -12,7 +12,7 @@ export type CompileCache = 'enabled' | 'unavailable' | 'disabled';
 
 /**
  * Keeps V8's code of every module that is loaded from now on, for the next start. On a read-only file system it is
- * `unavailable`, or is read as the image's build has left it; the start is slower then, and nothing else. `run` logs
+ * `unavailable`, or is read as whoever could write has left it; the start is slower then, and nothing else. `run` logs
  * which. `NODE_DISABLE_COMPILE_CACHE=1` turns it off.
  */
 export function keepCompiled(folder: string = FOLDER): CompileCache {
