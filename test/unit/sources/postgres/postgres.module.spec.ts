@@ -86,8 +86,11 @@ describe('the source postgres', () => {
         pool: { pool_min: 2, pool_max: 10, pool_size: 2 },
       },
     });
+    // The server is that of all suites, the database is this one's.
     expect(
-      await database.query("select count(*)::int as n from pg_stat_activity where application_name = 'mcp-corp'"),
+      await database.query(
+        "select count(*)::int as n from pg_stat_activity where datname = current_database() and application_name = 'mcp-corp'",
+      ),
     ).toEqual([{ n: 2 }]);
   });
 
