@@ -19,6 +19,8 @@ export interface ServerProcessOptions {
 const HERE = new URL('.', import.meta.url).pathname;
 const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
 
+const MOST_ATTEMPTS = 3;
+
 /**
  * The built server (`dist/main.js`) as a process of its own, with an environment made of nothing but what the test
  * gives: real signals, real exit codes, and everything it writes is kept.
@@ -72,9 +74,17 @@ export class ServerProcess {
     env: Readonly<Record<string, string>>,
     options: ServerProcessOptions = {},
   ): Promise<ServerProcess> {
-    const server = await ServerProcess.spawn(env, options);
-    await server.untilReady();
-    return server;
+    for (let attempt = 1; ; attempt += 1) {
+      const server = await ServerProcess.spawn(env, options);
+      try {
+        await server.untilReady();
+        return server;
+      } catch (error) {
+        // A free port may be somebody else's by the time it is used; one that the test has chosen is its own affair.
+        const taken = server.child.exitCode !== null && server.stdout.includes('the port is taken');
+        if (!taken || options.port !== undefined || attempt === MOST_ATTEMPTS) throw error;
+      }
+    }
   }
 
   get lines(): LogLine[] {
