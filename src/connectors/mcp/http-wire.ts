@@ -70,6 +70,7 @@ export class WireCall {
 export class HttpWire {
   readonly #calls = new Map<string, WireCall>();
   readonly #sockets = new Set<object>();
+  #opened = 0;
   #last = 0;
 
   constructor(
@@ -80,9 +81,12 @@ export class HttpWire {
     checkSendable(bearer);
   }
 
-  /** Some connection has stayed open since the last request: the process behind it is the same. */
-  get isWarm(): boolean {
-    return this.#sockets.size > 0;
+  /**
+   * The same number for as long as no connection was opened: whoever answers can only be who answered before. Undefined while
+   * none is open.
+   */
+  get generation(): number | undefined {
+    return this.#sockets.size > 0 ? this.#opened : undefined;
   }
 
   /** Throws UpstreamAccountRefusedError for what no header can carry. */
@@ -134,6 +138,7 @@ export class HttpWire {
       request.once('socket', (socket) => {
         if (!this.#sockets.has(socket)) {
           this.#sockets.add(socket);
+          this.#opened += 1;
           socket.once('close', () => this.#sockets.delete(socket));
         }
         if (socket.connecting)

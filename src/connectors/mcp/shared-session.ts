@@ -16,6 +16,8 @@ export interface SharedSessionEvents {
 interface Listing {
   /** Instant of the clock. */
   readonly at: number;
+  /** Of the connections over which it came. */
+  readonly generation: number | undefined;
   readonly digests: ReadonlyMap<string, string>;
 }
 
@@ -132,7 +134,10 @@ export class SharedSession {
   async #digestOf(name: string, credential: string, signal: AbortSignal): Promise<string | undefined> {
     const { clock, verifyMs } = this.options;
     const known = this.#listing;
-    const fresh = known !== undefined && clock.now() - known.at < verifyMs && this.#session?.isWarm === true;
+    const fresh =
+      known?.generation !== undefined &&
+      known.generation === this.#session?.generation &&
+      clock.now() - known.at < verifyMs;
     const { digests } = fresh ? known : await unlessAborted(this.#look(credential), signal);
     return digests.get(name);
   }
@@ -147,12 +152,15 @@ export class SharedSession {
     const { clock, openMs } = this.options;
     const session = await this.#opening;
     const at = clock.now();
+    const before = session.generation;
     const tools = await bounded((signal) => session.tools(credential, signal), { clock, limitMs: openMs }).catch(
       (error: unknown) => {
         throw error instanceof UpstreamError || isHttpError(error) ? error : new UpstreamConnectError('TIMEOUT');
       },
     );
-    this.#listing = { at, digests: new Map(tools.map((tool) => [tool.name, digestOf(tool)])) };
+    // A connection that was opened meanwhile may lead elsewhere; the very first one leads where the list came from.
+    const generation = before ?? session.generation;
+    this.#listing = { at, generation, digests: new Map(tools.map((tool) => [tool.name, digestOf(tool)])) };
     return this.#listing;
   }
 

@@ -141,9 +141,9 @@ export class UpstreamSession {
     return this.#open;
   }
 
-  /** The process that answers can only be the one that answered last. */
-  get isWarm(): boolean {
-    return this.wire === undefined || this.wire.isWarm;
+  /** The same number: who answers can only be who answered then. Undefined: nobody knows. */
+  get generation(): number | undefined {
+    return this.wire === undefined ? 0 : this.wire.generation;
   }
 
   /** What the next session need not ask. */

@@ -46,6 +46,11 @@ export const definitions = (state) => [
     description: 'Responde mucho',
     inputSchema: { type: 'object', properties: { bytes: { type: 'integer' } } },
   },
+  {
+    name: 'hondo',
+    description: 'Responde algo muy hondo',
+    inputSchema: { type: 'object', properties: { niveles: { type: 'integer' } } },
+  },
   { name: 'falla', description: 'Responde isError', inputSchema: nothing },
   { name: 'lanza', description: 'Responde un error de JSON-RPC', inputSchema: nothing },
   { name: 'entorno', description: 'Su entorno', inputSchema: nothing },
@@ -89,6 +94,11 @@ export async function answer(state, name, args, { credential, signal }) {
       return new Promise(() => undefined);
     case 'grande':
       return { content: [{ type: 'text', text: 'x'.repeat(Number(args['bytes'])) }] };
+    case 'hondo': {
+      let deep = {};
+      for (let level = 0; level < Number(args['niveles']); level += 1) deep = { dentro: deep };
+      return says(deep);
+    }
     case 'falla':
       return { content: [{ type: 'text', text: 'no pudo ser' }], isError: true };
     case 'lanza':

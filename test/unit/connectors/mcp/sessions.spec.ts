@@ -133,6 +133,27 @@ describe.each(['modern', 'sessions'] as const)('an upstream over HTTP (%s)', (er
 });
 
 describe('an upstream over HTTP that does not answer', () => {
+  it('is asked for its tools again when another process may answer now', async () => {
+    const { call, upstream } = await overHttp();
+    const pin = pinOf('cambia');
+    const port = upstream.port;
+    expect((await call('eco', { texto: 'a' }, { pin: pinOf('eco') })).kind).toBe('result');
+    await upstream.close();
+    const again = await startUpstream({ port, state: { description: 'Otra versión' } });
+    cleanups.push(() => again.close());
+    // The first may only learn that the connection is gone.
+    await failed(call('eco', { texto: 'b' }));
+    expect((await call('cambia', {}, { pin })).kind).toBe('changed');
+    expect(again.state.description).toBe('Otra versión');
+  });
+
+  it('is not passed on when its answer is nested so deeply that nobody could serialise it', async () => {
+    const { call, result } = await overHttp();
+    expect(await result('hondo', { niveles: 100 })).toHaveProperty('structuredContent.dentro');
+    expect(await failed(call('hondo', { niveles: 400 }))).toBe('unavailable');
+    expect(structured(await result('eco', { texto: 'a' }))['texto']).toBe('a');
+  });
+
   it('is unavailable when it is silent, for as long as it is', async () => {
     const { call, result, upstream, connector } = await overHttp({}, { operationTimeoutMs: 500 });
     upstream.silent = true;
@@ -232,14 +253,41 @@ describe('an upstream over stdio', () => {
     expect((await call('cambia', {}, { pin })).kind).toBe('changed');
   });
 
-  it('is closed when nobody has used it for a while, and never has more sessions than it may', async () => {
-    const { result, call, connector, alive } = overPipe({}, { maxSessions: 2, idleMs: 150 });
-    const held = failed(call('lento', { ms: 400 }, { account: 'uno' }));
-    await result('eco', { texto: 'a' }, { account: 'dos' });
-    await result('eco', { texto: 'a' }, { account: 'tres' });
-    expect(connector.stats()['sessions']).toBeLessThanOrEqual(3);
-    expect(await held).toBe('answered');
+  it('is closed when nobody has used it for a while', async () => {
+    const { result, connector, alive } = overPipe({}, { idleMs: 150 });
+    await result('eco', { texto: 'a' });
     await until(() => connector.stats()['sessions'] === 0);
     expect(alive()).toEqual([]);
+  });
+
+  it('never has more sessions than it may: one that nobody uses makes room, and one that is used does not', async () => {
+    const { result, call, connector, alive } = overPipe({}, { maxSessions: 2 });
+    const held = ['uno', 'dos'].map((account) => result('lento', { ms: 2_000 }, { account }));
+    await until(() => connector.stats()['sessions_in_use'] === 2);
+    expect(await failed(call('eco', { texto: 'a' }, { account: 'tres' }))).toBe('saturated');
+    await Promise.all(held);
+    expect(structured(await result('eco', { texto: 'a' }, { account: 'tres' }))['texto']).toBe('a');
+    await until(() => connector.stats()['sessions'] === 2 && alive().length === 2);
+  });
+
+  it('is closed to an account that is gone, and to no other', async () => {
+    const { result, connector, alive } = overPipe();
+    for (const account of ['uno', 'dos']) await result('eco', { texto: 'a' }, { account });
+    const both = alive();
+    expect(both).toHaveLength(2);
+    connector.retain((account) => account !== 'uno');
+    await until(() => alive().length === 1);
+    await result('eco', { texto: 'b' }, { account: 'dos' });
+    expect(both).toEqual(expect.arrayContaining(alive()));
+  });
+
+  it('gets no more calls when it has left one unanswered and gives no sign of life', async () => {
+    const { result, call, alive } = overPipe({}, { operationTimeoutMs: 3_000 });
+    await result('eco', { texto: 'a' });
+    const [frozen = 0] = alive();
+    process.kill(frozen, 'SIGSTOP');
+    expect(await failed(call('eco', { texto: 'b' }))).toBe('timeout');
+    await until(() => !alive().includes(frozen), 20_000);
+    expect(structured(await result('eco', { texto: 'c' }))['texto']).toBe('c');
   });
 });
