@@ -6,10 +6,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
+import { freePort } from '../../scripts/free-port.mjs';
 import { ensureBaseImage } from './base-image.mjs';
 import { ROOT, buildImage } from './build-image.mjs';
 import { fromJson, until } from './commands.mjs';
@@ -516,16 +516,6 @@ class Deployment {
   async #replicas() {
     return new Set((await this.#records('10s')).map((record) => record['replica']));
   }
-}
-
-/** @returns {Promise<number>} */
-async function freePort() {
-  const probe = createServer().listen(0);
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 await perform({ title: 'swarm', minutes: 45 }, async (stage) => {

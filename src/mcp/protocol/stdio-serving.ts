@@ -133,8 +133,11 @@ export class StdioServing {
       finish: (answer) => {
         if (finished) return;
         finished = true;
-        // Nobody waits for the answer to a request that was cancelled.
-        if (this.#running.delete(id)) this.#write(answer);
+        // Nobody waits for the answer to a request that was cancelled, and its id may be that of another one by now.
+        if (this.#running.get(id) === exchange) {
+          this.#running.delete(id);
+          this.#write(answer);
+        }
         exchange.release();
       },
       notify: (notification) => this.#write(notification),

@@ -5,6 +5,7 @@ import { JsonLogger } from '../../../../src/logging/json-logger.js';
 import { Catalogue } from '../../../../src/mcp/catalogue.js';
 import { StdioServing } from '../../../../src/mcp/protocol/stdio-serving.js';
 import { bootMcp, type McpApp } from '../../../support/mcp-app.js';
+import { Colgado } from '../../../support/mcp-fixtures.js';
 import { until } from '../../../support/until.js';
 
 type Message = Readonly<Record<string, unknown>>;
@@ -109,6 +110,22 @@ describe('a client on a pipe', () => {
     pipe.send(ping(1));
     await pipe.answered(3);
     expect(pipe.answers().at(-1)).toMatchObject({ id: 1, result: {} });
+    await pipe.close();
+  });
+
+  it('is not given the answer of a cancelled request for that of another with its id', async () => {
+    const pipe = client();
+    const tool = server.get(Colgado);
+    const hanging = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'colgado', arguments: {} } };
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    pipe.send(hanging);
+    await until(() => tool.reached.length === 1);
+    pipe.write([cancel, hanging].map((message) => `${JSON.stringify(message)}\n`).join(''));
+    await until(() => tool.reached.length === 2 && server.gate.inFlight === 1);
+    pipe.send(ping(2));
+    await pipe.answered(1);
+    expect(pipe.answers().map(({ id }) => id)).toEqual([2]);
+    pipe.send(cancel);
     await pipe.close();
   });
 
